@@ -1,0 +1,94 @@
+#ifndef KP_BASE_JSONIO_H
+#define KP_BASE_JSONIO_H
+
+/*
+ * jsonio - JSON for the small control files that people read (manifest,
+ * partition, plan, summary) and for JSON-lines output.  The only file that
+ * includes jansson.
+ *
+ * Reading: parse, then typed get-or-error helpers.  Errors are EXIT_CORRUPT
+ * and name the value: `plan.json: "workers": not a whole number`.  Duplicate
+ * keys and unknown keys are errors.
+ *
+ * Writing: straight text into a strbuf through struct json_out; numbers are
+ * printed shortest-round-trip, so that equal values give equal bytes.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "base/strbuf.h"
+
+struct jvalue; /* opaque */
+
+/* `name` is used in messages.  Returns an owned value. */
+struct jvalue *jsonio_parse(const char *p, size_t n, const char *name,
+                            struct error *err);
+struct jvalue *jsonio_load(const char *path, struct error *err);
+void jsonio_free(struct jvalue *v);
+
+/* Members of an object: required, typed.  -1 and err if absent or of another
+ * type.  Strings and values are borrowed from the root. */
+int jsonio_get_int(const struct jvalue *o, const char *key, int64_t *out,
+                   struct error *err);
+int jsonio_get_u64(const struct jvalue *o, const char *key, uint64_t *out,
+                   struct error *err); /* also from "0x..." strings */
+int jsonio_get_real(const struct jvalue *o, const char *key, double *out,
+                    struct error *err); /* null is NaN */
+int jsonio_get_bool(const struct jvalue *o, const char *key, bool *out,
+                    struct error *err);
+int jsonio_get_string(const struct jvalue *o, const char *key,
+                      const char **out, size_t *len, struct error *err);
+int jsonio_get_array(const struct jvalue *o, const char *key,
+                     const struct jvalue **out, size_t *n, struct error *err);
+int jsonio_get_object(const struct jvalue *o, const char *key,
+                      const struct jvalue **out, struct error *err);
+bool jsonio_has(const struct jvalue *o, const char *key);
+
+/* Elements of an array. */
+const struct jvalue *jsonio_at(const struct jvalue *a, size_t i);
+bool jsonio_is_object(const struct jvalue *v);
+int jsonio_int(const struct jvalue *v, int64_t *out, struct error *err);
+int jsonio_u64(const struct jvalue *v, uint64_t *out, struct error *err);
+int jsonio_real(const struct jvalue *v, double *out, struct error *err);
+int jsonio_string(const struct jvalue *v, const char **out, size_t *len,
+                  struct error *err);
+
+/* Any key of o that is not in `known` (ended by NULL) is an error, with "did
+ * you mean". */
+int jsonio_check_keys(const struct jvalue *o, const char *const *known,
+                      struct error *err);
+
+/* --- writing --- */
+
+struct json_out {
+	struct strbuf *sb;
+	int indent; /* 0: one line; else spaces a level */
+	int depth;
+	bool first;    /* no comma before the next item */
+	bool after_key;
+};
+
+void json_begin(struct json_out *j, struct strbuf *sb, int indent);
+void json_object(struct json_out *j); /* { ... json_end_object() */
+void json_end_object(struct json_out *j);
+void json_array(struct json_out *j);
+void json_end_array(struct json_out *j);
+void json_key(struct json_out *j, const char *key);
+void json_int(struct json_out *j, int64_t v);
+void json_uint(struct json_out *j, uint64_t v);
+void json_hex(struct json_out *j, uint64_t v); /* "0x0123456789abcdef" */
+void json_real(struct json_out *j, double v);  /* NaN, inf: null */
+void json_bool(struct json_out *j, bool v);
+void json_null(struct json_out *j);
+/* Valid UTF-8 becomes a string; any other bytes become the object
+ * {"hex":"ff41"}, so that no two byte strings ever look alike. */
+void json_string(struct json_out *j, const char *p, size_t n);
+void json_cstr(struct json_out *j, const char *s);
+
+/* Shortest decimal that reads back as v ("nan", "inf", "-inf" else); at most
+ * 32 bytes with the NUL. */
+char *json_real_text(double v, char text[32]);
+
+#endif

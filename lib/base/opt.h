@@ -1,0 +1,81 @@
+#ifndef KP_BASE_OPT_H
+#define KP_BASE_OPT_H
+
+/*
+ * opt - the option table of a command: parsed values, --help, --version, and
+ * "did you mean".  getopt_long does the parsing; options and operands may be
+ * mixed, "--" ends options.
+ *
+ * A command fills a struct opt_program with an array of struct opt ended by
+ * {0}; opt_parse() stores through the value pointers.  Wrong use dies with
+ * EXIT_USAGE and one line, e.g.
+ *
+ *	kp-plan: unknown option "--serch" (did you mean --search?)
+ *	kp-plan: --epochs: not a whole number from 1 to 1000000: "ten"
+ *
+ * --help prints the usage made from the table on stdout and exits 0, with
+ * defaults taken from the values at the time of the call; --version prints
+ * "NAME (kp) VERSION".
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+
+#define KP_VERSION "0.1.0"
+
+struct opt_list { /* values of a repeated option, in order */
+	const char **item; /* borrowed from argv */
+	size_t n;
+};
+
+enum opt_kind {
+	OPT_FLAG = 1, /* bool *: set true */
+	OPT_STRING,   /* const char ** */
+	OPT_LIST,     /* struct opt_list *: appended */
+	OPT_INT,      /* int64_t *, checked against min and max */
+	OPT_REAL,     /* double *, finite, checked against min and max */
+	OPT_BYTES,    /* uint64_t *: whole number with K, M, G, T (1024) */
+	OPT_HEADING,  /* no option: `help` is a heading in --help */
+};
+
+struct opt {
+	const char *name; /* long name without dashes */
+	int letter;       /* short form or 0 */
+	enum opt_kind kind;
+	void *value;
+	const char *arg;  /* placeholder in --help, "FILE" */
+	const char *help; /* one line, or more with \n */
+	double min, max;  /* OPT_INT, OPT_REAL; both 0: any */
+};
+
+struct opt_program {
+	const char *usage;    /* "[OPTION...] [FILE...]" */
+	const char *purpose;  /* one sentence */
+	const char *examples; /* lines for --help, or NULL */
+	const struct opt *opt;
+	size_t operands_min, operands_max;
+};
+
+/* Parses argv; returns the index in argv of the first operand (operands are
+ * permuted to the end).  Handles --help and --version itself. */
+int opt_parse(const struct opt_program *prog, int argc, char **argv);
+
+/* Short usage and `--help` hint on stderr, exit 2: for a command whose stdin
+ * is a terminal where data is needed. */
+void opt_short_help(const struct opt_program *prog) __attribute__((noreturn));
+
+/* The candidate closest to word by edit distance (at most a third of its
+ * length, at least 1), NULL if none.  candidates ends with NULL. */
+const char *opt_suggest(const char *word, const char *const *candidates);
+
+/* Whole-string parsers, locale-free: 0 or -1. */
+int opt_parse_bytes(const char *s, uint64_t *out);
+int opt_parse_int(const char *s, int64_t *out);
+int opt_parse_real(const char *s, double *out);
+/* Splits "A,B,C" (no empty parts): returns a malloced array of malloced
+ * strings, *n of them; frees with opt_free_words(). */
+char **opt_split_words(const char *s, size_t *n);
+void opt_free_words(char **words, size_t n);
+
+#endif
