@@ -6,7 +6,8 @@
  *
  * An outfile is written aside (PATH.tmp.PID in the same folder) and takes its
  * name at commit, after fsync of file and folder.  Dropped without commit, it
- * leaves nothing behind.
+ * leaves nothing behind.  A path that exists and is no regular file (a pipe, a
+ * device) is written to directly; a symbolic link keeps pointing at the file.
  */
 
 #include <stdbool.h>
@@ -30,7 +31,8 @@ void outfile_drop(struct outfile *f);
 /* A folder written aside and renamed: outdir_begin() makes PATH.tmp.PID and
  * appends its name to tmp; outdir_commit() fsyncs every file in it and the
  * folder, then renames it to path, which must not exist (an existing path
- * fails at begin, with EXIT_CANNOT, naming it); outdir_drop() removes it. */
+ * fails at begin, with EXIT_CANNOT, naming it); outdir_drop() removes it,
+ * also after a commit that failed. */
 int outdir_begin(const char *path, struct strbuf *tmp, struct error *err);
 int outdir_commit(const char *tmp, const char *path, struct error *err);
 void outdir_drop(const char *tmp);

@@ -7,11 +7,12 @@
  * includes jansson.
  *
  * Reading: parse, then typed get-or-error helpers.  Errors are EXIT_CORRUPT
- * and name the value: `plan.json: "workers": not a whole number`.  Duplicate
- * keys and unknown keys are errors.
+ * and name the value: `"workers": not a whole number`; the caller puts the
+ * file in front.  Duplicate keys and unknown keys are errors.
  *
- * Writing: straight text into a strbuf through struct json_out; numbers are
- * printed shortest-round-trip, so that equal values give equal bytes.
+ * Writing: straight text into a strbuf through struct jout (the json_* names
+ * are jansson's); numbers are printed shortest-round-trip, so that equal
+ * values give equal bytes.
  */
 
 #include <stdbool.h>
@@ -62,7 +63,7 @@ int jsonio_check_keys(const struct jvalue *o, const char *const *known,
 
 /* --- writing --- */
 
-struct json_out {
+struct jout {
 	struct strbuf *sb;
 	int indent; /* 0: one line; else spaces a level */
 	int depth;
@@ -70,25 +71,25 @@ struct json_out {
 	bool after_key;
 };
 
-void json_begin(struct json_out *j, struct strbuf *sb, int indent);
-void json_object(struct json_out *j); /* { ... json_end_object() */
-void json_end_object(struct json_out *j);
-void json_array(struct json_out *j);
-void json_end_array(struct json_out *j);
-void json_key(struct json_out *j, const char *key);
-void json_int(struct json_out *j, int64_t v);
-void json_uint(struct json_out *j, uint64_t v);
-void json_hex(struct json_out *j, uint64_t v); /* "0x0123456789abcdef" */
-void json_real(struct json_out *j, double v);  /* NaN, inf: null */
-void json_bool(struct json_out *j, bool v);
-void json_null(struct json_out *j);
+void jout_begin(struct jout *j, struct strbuf *sb, int indent);
+void jout_object(struct jout *j); /* { ... jout_end_object() */
+void jout_end_object(struct jout *j);
+void jout_array(struct jout *j);
+void jout_end_array(struct jout *j);
+void jout_key(struct jout *j, const char *key);
+void jout_int(struct jout *j, int64_t v);
+void jout_uint(struct jout *j, uint64_t v);
+void jout_hex(struct jout *j, uint64_t v); /* "0x0123456789abcdef" */
+void jout_real(struct jout *j, double v);  /* NaN, inf: null */
+void jout_bool(struct jout *j, bool v);
+void jout_null(struct jout *j);
 /* Valid UTF-8 becomes a string; any other bytes become the object
  * {"hex":"ff41"}, so that no two byte strings ever look alike. */
-void json_string(struct json_out *j, const char *p, size_t n);
-void json_cstr(struct json_out *j, const char *s);
+void jout_string(struct jout *j, const char *p, size_t n);
+void jout_cstr(struct jout *j, const char *s);
 
 /* Shortest decimal that reads back as v ("nan", "inf", "-inf" else); at most
  * 32 bytes with the NUL. */
-char *json_real_text(double v, char text[32]);
+char *jout_real_text(double v, char text[32]);
 
 #endif

@@ -14,8 +14,9 @@
  *	kp-plan: --epochs: not a whole number from 1 to 1000000: "ten"
  *
  * --help prints the usage made from the table on stdout and exits 0, with
- * defaults taken from the values at the time of the call; --version prints
- * "NAME (kp) VERSION".
+ * defaults taken from the values at the time of the call (a string that is
+ * NULL or empty, a size of 0, and a number outside min..max have none);
+ * --version prints "NAME (kp) VERSION".
  */
 
 #include <stddef.h>
@@ -25,9 +26,11 @@
 #define KP_VERSION "0.1.0"
 
 struct opt_list { /* values of a repeated option, in order */
-	const char **item; /* borrowed from argv */
+	const char **item; /* ours, see opt_list_release(); strings of argv */
 	size_t n;
 };
+
+void opt_list_release(struct opt_list *l);
 
 enum opt_kind {
 	OPT_FLAG = 1, /* bool *: set true */
@@ -54,10 +57,10 @@ struct opt_program {
 	const char *purpose;  /* one sentence */
 	const char *examples; /* lines for --help, or NULL */
 	const struct opt *opt;
-	size_t operands_min, operands_max;
+	size_t operands_min, operands_max; /* SIZE_MAX: any */
 };
 
-/* Parses argv; returns the index in argv of the first operand (operands are
+/* Parses argv and sets the program name; returns the index in argv of the first operand (operands are
  * permuted to the end).  Handles --help and --version itself. */
 int opt_parse(const struct opt_program *prog, int argc, char **argv);
 
@@ -69,12 +72,13 @@ void opt_short_help(const struct opt_program *prog) __attribute__((noreturn));
  * length, at least 1), NULL if none.  candidates ends with NULL. */
 const char *opt_suggest(const char *word, const char *const *candidates);
 
-/* Whole-string parsers, locale-free: 0 or -1. */
+/* Whole-string parsers, locale-free: 0 or -1.  No white space; a real is
+ * decimal and finite. */
 int opt_parse_bytes(const char *s, uint64_t *out);
 int opt_parse_int(const char *s, int64_t *out);
 int opt_parse_real(const char *s, double *out);
-/* Splits "A,B,C" (no empty parts): returns a malloced array of malloced
- * strings, *n of them; frees with opt_free_words(). */
+/* Splits "A,B,C", leaving out empty parts: returns a malloced array of
+ * malloced strings, *n of them; opt_free_words() frees it. */
 char **opt_split_words(const char *s, size_t *n);
 void opt_free_words(char **words, size_t n);
 
