@@ -1,0 +1,60 @@
+#ifndef KP_DATA_BLOCK_H
+#define KP_DATA_BLOCK_H
+
+/*
+ * block - consecutive rows of one group, by column: the unit of storage and
+ * of block-level shuffling.  In memory a struct block; on disk the LZ4
+ * compressed payload of a BLOCK frame (kp-block(5)).
+ *
+ * Missing is a bit (numeric) or CODE_MISSING (category), never an imputed
+ * value.  Numeric values whose bit is set are 0 and mean nothing.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "data/facts.h"
+#include "data/schema.h"
+
+struct block_column {
+	float *f32;       /* [nrow] FEATURE_F32 */
+	double *f64;      /* [nrow] FEATURE_F64 */
+	uint32_t *code;   /* [nrow] FEATURE_CATEGORY */
+	uint8_t *missing; /* [(nrow + 7) / 8] numeric: bit r of byte r / 8;
+	                     NULL: none is missing */
+	/* FEATURE_SPARSE: row r holds entries [start[r], start[r + 1]) */
+	uint64_t *start;      /* [nrow + 1] */
+	uint32_t *entry_code; /* code into the dictionary, or CODE_UNSEEN */
+	double *entry_value;
+};
+
+struct block {
+	struct arena arena; /* owns the arrays */
+	uint32_t group;     /* ordinal */
+	uint64_t first_row; /* position of its first row in the group */
+	uint32_t nrow;
+	double *label;  /* [nrow] class number or value */
+	double *weight; /* [nrow], NULL: all 1 */
+	uint8_t *split; /* [nrow] split byte */
+	struct block_column *column; /* [schema->nfeature] */
+};
+
+/* Empties b and makes arrays for nrow rows (and nentry sparse entries) as the
+ * schema needs; numeric missing bits are made and zero; weight is made if
+ * `weighted`.  Memory of an earlier use is reused. */
+void block_shape(struct block *b, const struct schema *s, uint32_t nrow,
+                 uint64_t nentry, bool weighted);
+void block_release(struct block *b);
+
+/* Appends the payload of a BLOCK frame to sb. */
+void block_encode(const struct block *b, const struct schema *s,
+                  struct strbuf *sb);
+/* Any damage is EXIT_CORRUPT: codes out of range of `facts` too (facts NULL:
+ * not checked). */
+int block_decode(struct block *b, const struct schema *s,
+                 const struct group_facts *facts, const void *p, size_t n,
+                 struct error *err);
+
+#endif

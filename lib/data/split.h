@@ -1,0 +1,67 @@
+#ifndef KP_DATA_SPLIT_H
+#define KP_DATA_SPLIT_H
+
+/*
+ * split - which part of the data a row is in: a rule, never a draw.
+ *
+ * Every row has a split byte: its bucket 0..239, hash(seed, identity) mod
+ * 240, or 240 (hold-out) or 241 (test) where a column or the time decides.
+ * The identity is the --id fields, or all fields but the group columns, after
+ * unquoting, each with its length in front; so equal rows are always on one
+ * side and regenerated or reordered data keep their split.  Folds use the
+ * buckets.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/jsonio.h"
+#include "data/task.h"
+
+#define SPLIT_BUCKETS 240
+#define SPLIT_HOLDOUT 240
+#define SPLIT_TEST 241
+
+enum split_by {
+	SPLIT_BY_HASH,   /* lowest buckets are held out, the next are test */
+	SPLIT_BY_COLUMN, /* a column says train, holdout or test */
+	SPLIT_BY_TIME,   /* per group, the last share by a time column */
+};
+
+struct split_rule {
+	enum split_by by;
+	uint64_t seed;
+	double holdout, test;          /* shares asked for */
+	uint32_t holdout_buckets;      /* round(240 * holdout), BY_HASH */
+	uint32_t test_buckets;         /* round(240 * test), BY_HASH */
+};
+
+/* Fills the bucket counts; EXIT_USAGE unless shares are in [0, 1) and their
+ * sum leaves at least one bucket to train on. */
+int split_rule_init(struct split_rule *rule, enum split_by by, uint64_t seed,
+                    double holdout, double test, struct error *err);
+
+/* The identity of a row, field by field. */
+struct split_identity {
+	uint64_t h;
+};
+void split_identity_begin(struct split_identity *id,
+                          const struct split_rule *rule);
+void split_identity_add(struct split_identity *id, const void *p, size_t n);
+uint8_t split_identity_bucket(const struct split_identity *id); /* 0..239 */
+
+/* "train", "holdout", "test" to the split byte given the row's bucket; -1 if
+ * the word is none of them. */
+int split_byte_of_word(const char *p, size_t n, uint8_t bucket);
+
+/* The part of a row; a group flagged all_train trains on every row. */
+enum part split_part(const struct split_rule *rule, uint8_t split_byte,
+                     bool all_train);
+
+void split_rule_json(const struct split_rule *rule, struct json_out *j);
+int split_rule_load(struct split_rule *rule, const struct jvalue *v,
+                    struct error *err);
+
+#endif
