@@ -1,0 +1,222 @@
+#ifndef KP_MODEL_LEARNER_H
+#define KP_MODEL_LEARNER_H
+
+/*
+ * learner - the one interface between what is learnt and how it is run.
+ * Planner, transport and runner know nothing else of a learner; a learner
+ * knows nothing of workers, files or schedules.
+ *
+ *	view   how a learner sees the rows of one group: feature numbering,
+ *	       scaling, what a missing value becomes.  A function of schema,
+ *	       facts and the view parameters of a config alone.
+ *	rows   rows in a view, in memory.
+ *	pack   1 to 16 configs of one group (equal learner and view) trained
+ *	       together in the same passes; config i of it is lane i.
+ *	model  what predicts: one finished lane, or one loaded from a bundle.
+ *
+ * A pack is driven from outside (reverse communication):
+ *
+ *	pack = new(...)                     on every holder, same bytes
+ *	do {    point to the other holders
+ *	        partial = 0; accumulate(pack, rows, partial)    each holder
+ *	        merge all partials, in any order
+ *	} while (update(pack, partial, ...) leaves a lane at LANE_STEP)
+ *
+ * What a pass sums is up to the pack's phase, which is part of the point: a
+ * solver's f and g, bins and bounds to prepare, a tree level's histograms.
+ * Lanes never look at one another: a config's bytes do not depend on which
+ * configs share its pack, nor on how rows are cut over holders (exact sums,
+ * DESIGN section 8).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/jsonio.h"
+#include "data/block.h"
+#include "data/facts.h"
+#include "data/schema.h"
+#include "model/metric.h"
+
+#define PACK_LANES_MAX 16
+#define LEARNER_PARAMS_MAX 16
+
+enum pattern { PATTERN_ALGEBRAIC, PATTERN_SEQUENTIAL, PATTERN_SAMPLING };
+
+enum param_kind { PARAM_REAL, PARAM_INT, PARAM_CHOICE };
+
+struct learner_param {
+	const char *name; /* "l2" */
+	enum param_kind kind;
+	double min, max, dflt;     /* PARAM_CHOICE: positions in choice */
+	const char *const *choice; /* NULL-ended */
+	int simpler; /* +1: a larger value is the simpler model, -1: a
+	                smaller, 0: says nothing; earlier params weigh more */
+	bool view;   /* decides the view: equal within a pack */
+	bool pack;   /* must be equal within a pack for another reason */
+	const char *help;
+};
+
+/* One point of the search space: a value per learner_param, by position. */
+struct config {
+	double value[LEARNER_PARAMS_MAX];
+};
+
+enum lane_status {
+	LANE_STEP,      /* wants another pass */
+	LANE_CONVERGED, /* done */
+	LANE_CAPPED,    /* epochs used up; counts as trained */
+	LANE_EARLY,     /* stopped by patience; counts as trained */
+	LANE_DIVERGED,  /* not finite or bound above 2^500; failed */
+};
+const char *lane_status_name(enum lane_status s); /* "converged", ... */
+
+struct view;
+struct rows;
+struct pack;
+struct partial;
+struct model;
+
+struct pack_spec {
+	const struct learner *learner;
+	const struct schema *schema;      /* outlives the pack */
+	const struct group_facts *facts;  /* outlives the pack */
+	const struct view *view;          /* outlives the pack */
+	const struct config *config[PACK_LANES_MAX]; /* [n], outlive it */
+	size_t n;
+	uint32_t epochs; /* cap on passes that count */
+	uint64_t seed;
+};
+
+/* What the last update() said of a lane. */
+struct lane_report {
+	enum lane_status status;
+	uint32_t epoch;   /* epochs used so far */
+	bool counted;     /* the last pass was an epoch (not a repeat for a
+	                     bound, not a prepare) */
+	double loss;      /* training mean loss at the point evaluated */
+	double objective; /* with the penalty */
+	const char *reason; /* short, static: why it ended, "" if it has not */
+};
+
+enum save_what {
+	SAVE_MODEL, /* what predict needs */
+	SAVE_STATE, /* all that decides later bytes: journal, resume, hop */
+};
+
+/* A named coefficient, for people. */
+struct coefficient {
+	const char *name;   /* "distance", owned by the callee's arena */
+	const char *value;  /* category value, or NULL */
+	size_t value_bytes;
+	bool missing;       /* the indicator of a missing value */
+	double weight;      /* on the raw scale of the feature */
+};
+
+struct learner {
+	const char *name; /* "logistic" */
+	const char *help; /* one line */
+	const struct learner_param *param;
+	size_t nparam;
+	uint32_t epochs_default;
+
+	/* 0, or -1 and EXIT_USAGE if the learner cannot do such a task. */
+	int (*check_task)(const struct schema *s, struct error *err);
+	/* 0, or -1 and EXIT_USAGE if the values make no sense together. */
+	int (*check_config)(const struct config *c, struct error *err);
+	enum pattern (*pattern)(const struct config *c);
+	/* Values per prediction: 1, or nclass. */
+	size_t (*noutput)(const struct schema *s);
+
+	/* --- view and rows --- */
+	/* NULL on error (e.g. a dictionary too large). */
+	struct view *(*view_new)(const struct schema *s,
+	                         const struct group_facts *f,
+	                         const struct config *c, struct error *err);
+	void (*view_free)(struct view *v);
+	/* part < 0: rows of any part. */
+	struct rows *(*rows_new)(const struct view *v, int part);
+	/* Adds rows [first, last) of b that are in the part. */
+	void (*rows_add)(struct rows *r, const struct block *b, uint32_t first,
+	                 uint32_t last);
+	void (*rows_reset)(struct rows *r); /* zero rows, memory kept */
+	uint64_t (*rows_count)(const struct rows *r);
+	uint64_t (*rows_bytes)(const struct rows *r);
+	void (*rows_free)(struct rows *r);
+	/* Estimate, for planning: bytes of a row in memory. */
+	double (*row_bytes)(const struct schema *s);
+
+	/* --- pack --- */
+	struct pack *(*pack_new)(const struct pack_spec *spec,
+	                         struct error *err);
+	void (*pack_free)(struct pack *p);
+	size_t (*pack_width)(const struct pack *p); /* lanes still in it */
+	/* The point that the next pass is taken at, all lanes, to another
+	 * holder's pack of the same lanes. */
+	void (*point_put)(const struct pack *p, struct strbuf *sb);
+	int (*point_get)(struct pack *p, struct cursor *c); /* -1: bad bytes */
+
+	struct partial *(*partial_new)(const struct pack *p); /* the zero */
+	void (*partial_free)(struct partial *t);
+	void (*partial_reset)(struct partial *t);
+	void (*partial_put)(const struct partial *t, struct strbuf *sb);
+	int (*partial_get)(struct partial *t, struct cursor *c);
+	/* Adds the sums over the rows for all lanes; p is not changed; zero
+	 * rows is legal. */
+	void (*accumulate)(const struct pack *p, const struct rows *r,
+	                   struct partial *t);
+	/* Associative and commutative, bit for bit. */
+	void (*merge)(struct partial *into, const struct partial *from);
+	/* One holder, once the partials of all rows are merged; fills
+	 * report[lane].  A lane that has ended keeps its model as its point. */
+	void (*update)(struct pack *p, const struct partial *t,
+	               struct lane_report *report);
+	/* Lanes with keep[i] false leave; the rest close up in order. */
+	void (*repack)(struct pack *p, const bool *keep);
+	/* metric[i] gets the rows' predictions at lane i's point; NULL skips
+	 * the lane. */
+	void (*evaluate)(const struct pack *p, const struct rows *r,
+	                 struct metric *const *metric);
+	void (*save)(const struct pack *p, size_t lane, enum save_what what,
+	             struct strbuf *sb);
+	/* SAVE_STATE bytes back into a lane of a new pack; -1: bad bytes. */
+	int (*load_state)(struct pack *p, size_t lane, const void *b, size_t n);
+
+	/* --- model --- */
+	/* From SAVE_MODEL bytes; NULL: EXIT_CORRUPT. */
+	struct model *(*model_load)(const struct view *v, const void *b,
+	                            size_t n, struct error *err);
+	void (*model_free)(struct model *m);
+	/* out[row][noutput]: probability of the positive class, class
+	 * probabilities, or the value; raw: before the link.  Bit for bit what
+	 * evaluate() scored. */
+	void (*predict)(const struct model *m, const struct rows *r, bool raw,
+	                double *out);
+	/* Coefficients by name, largest |weight| first, the intercept (name
+	 * "(intercept)") before all; NULL if the learner has none.  The array
+	 * lives in a. */
+	struct coefficient *(*coefficients)(const struct model *m,
+	                                    struct arena *a, size_t *n);
+};
+
+/* The learners there are, in the order --help lists them. */
+extern const struct learner *const learner_table[]; /* NULL-ended */
+const struct learner *learner_by_name(const char *name); /* NULL: none */
+/* Position of a parameter; -1 if the learner has none of that name. */
+int learner_find_param(const struct learner *l, const char *name);
+struct config learner_defaults(const struct learner *l);
+/* Two configs that may share a pack. */
+bool learner_same_pack(const struct learner *l, const struct config *a,
+                       const struct config *b);
+/* <0: a is simpler than b, by the parameter table; 0: neither. */
+int learner_simpler(const struct learner *l, const struct config *a,
+                    const struct config *b);
+/* {"l2":0.01,"solver":"lbfgs",...}: every parameter, in table order. */
+void learner_config_json(const struct learner *l, const struct config *c,
+                         struct json_out *j);
+int learner_config_load(const struct learner *l, const struct jvalue *v,
+                        struct config *c, struct error *err);
+
+#endif
