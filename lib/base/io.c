@@ -1,0 +1,434 @@
+#include "base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/mem.h"
+
+#define OUTFILE_BUFFER_BYTES ((size_t)1 << 20)
+
+struct outfile {
+	int fd;
+	char *path; /* the name it takes at commit */
+	char *tmp;  /* where it is written; NULL: path itself */
+	char *buffer;
+	size_t n;	/* bytes in buffer */
+	uint64_t total; /* bytes in all */
+};
+
+static void
+outfile_free(struct outfile *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->path);
+	free(f->tmp);
+	free(f->buffer);
+	free(f);
+}
+
+static char *
+temporary_name(const char *path)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	strbuf_addf(&sb, "%s.tmp.%ld", path, (long)getpid());
+	return strbuf_detach(&sb, NULL);
+}
+
+struct outfile *
+outfile_open(const char *path, struct error *err)
+{
+	struct outfile *f = xcalloc(1, sizeof(*f));
+	struct stat st;
+	bool exists = stat(path, &st) == 0;
+	int flags = O_WRONLY | O_CLOEXEC | O_CREAT | O_TRUNC;
+
+	f->path = exists ? realpath(path, NULL) : NULL;
+	if (!f->path)
+		f->path = xstrdup(path);
+	if (!exists || S_ISREG(st.st_mode))
+		f->tmp = temporary_name(f->path);
+	f->fd = open(f->tmp ? f->tmp : f->path, flags, 0666);
+	if (f->fd < 0) {
+		error_sys(err, "%s", path);
+		outfile_free(f);
+		return NULL;
+	}
+	f->buffer = xmalloc(OUTFILE_BUFFER_BYTES);
+	return f;
+}
+
+static int
+outfile_flush(struct outfile *f, struct error *err)
+{
+	size_t n = f->n;
+
+	f->n = 0;
+	return io_write_all(f->fd, f->buffer, n, f->path, err);
+}
+
+int
+outfile_write(struct outfile *f, const void *p, size_t n, struct error *err)
+{
+	f->total += n;
+	if (n > OUTFILE_BUFFER_BYTES - f->n && outfile_flush(f, err) < 0)
+		return -1;
+	if (n >= OUTFILE_BUFFER_BYTES)
+		return io_write_all(f->fd, p, n, f->path, err);
+	if (n)
+		memcpy(f->buffer + f->n, p, n);
+	f->n += n;
+	return 0;
+}
+
+uint64_t
+outfile_tell(const struct outfile *f)
+{
+	return f->total;
+}
+
+/* Makes names in the folder that holds path last. */
+static int
+sync_parent(const char *path, struct error *err)
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = slash ? (size_t)(slash - path) : 0;
+	char *dir = n ? xmemdup(path, n) : xstrdup(slash ? "/" : ".");
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int ret = 0;
+
+	/* Some file systems cannot fsync a folder and say EINVAL. */
+	if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL))
+		ret = error_sys(err, "%s", dir);
+	if (fd >= 0)
+		close(fd);
+	free(dir);
+	return ret;
+}
+
+int
+outfile_commit(struct outfile *f, struct error *err)
+{
+	int fd;
+
+	if (outfile_flush(f, err) < 0)
+		goto fail;
+	if (f->tmp && fsync(f->fd) < 0) {
+		error_sys(err, "%s", f->path);
+		goto fail;
+	}
+	fd = f->fd;
+	f->fd = -1;
+	if (close(fd) < 0 || (f->tmp && rename(f->tmp, f->path) < 0)) {
+		error_sys(err, "%s", f->path);
+		goto fail;
+	}
+	if (f->tmp && sync_parent(f->path, err) < 0) {
+		outfile_free(f);
+		return -1;
+	}
+	outfile_free(f);
+	return 0;
+fail:
+	outfile_drop(f);
+	return -1;
+}
+
+void
+outfile_drop(struct outfile *f)
+{
+	if (!f)
+		return;
+	if (f->tmp)
+		unlink(f->tmp);
+	outfile_free(f);
+}
+
+/* path without slashes at its end. */
+static char *
+trimmed(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return xmemdup(path, n);
+}
+
+int
+outdir_begin(const char *path, struct strbuf *tmp, struct error *err)
+{
+	char *final = trimmed(path);
+	char *name = temporary_name(final);
+	int ret = -1;
+
+	if (io_exists(final)) {
+		error_set(err, EXIT_CANNOT, "%s: already exists", final);
+		goto out;
+	}
+	io_remove_tree(name); /* of an earlier process of our number */
+	if (mkdir(name, 0777) < 0) {
+		error_sys(err, "%s", final);
+		goto out;
+	}
+	strbuf_addstr(tmp, name);
+	ret = 0;
+out:
+	free(name);
+	free(final);
+	return ret;
+}
+
+/* Calls visit with each path in the folder; stops when it returns -1. */
+static int
+each_entry(const char *dir, int (*visit)(const char *path, struct error *err),
+	   struct error *err)
+{
+	struct strbuf path = STRBUF_INIT;
+	struct dirent *e;
+	DIR *d = opendir(dir);
+	int ret = 0;
+
+	if (!d)
+		return error_sys(err, "%s", dir);
+	while (ret == 0 && (e = readdir(d))) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		ret = visit(io_join(&path, dir, e->d_name), err);
+	}
+	closedir(d);
+	strbuf_release(&path);
+	return ret;
+}
+
+/* fsync of a file or, below first, of a folder. */
+static int
+sync_tree(const char *path, struct error *err)
+{
+	struct stat st;
+	int fd, ret = 0;
+
+	if (lstat(path, &st) < 0)
+		return error_sys(err, "%s", path);
+	if (S_ISDIR(st.st_mode) && each_entry(path, sync_tree, err) < 0)
+		return -1;
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 ||
+	    (fsync(fd) < 0 && !(errno == EINVAL && S_ISDIR(st.st_mode))))
+		ret = error_sys(err, "%s", path);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* rename(2) that never replaces, not even an empty folder. */
+static int
+rename_new(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (io_exists(to)) {
+		errno = EEXIST;
+		return -1;
+	}
+	return rename(from, to);
+}
+
+int
+outdir_commit(const char *tmp, const char *path, struct error *err)
+{
+	char *final = trimmed(path);
+	int ret = -1;
+
+	if (sync_tree(tmp, err) < 0)
+		goto out;
+	if (rename_new(tmp, final) < 0) {
+		if (errno == EEXIST)
+			error_set(err, EXIT_CANNOT, "%s: already exists",
+				  final);
+		else
+			error_sys(err, "%s", final);
+		goto out;
+	}
+	ret = sync_parent(final, err);
+out:
+	free(final);
+	return ret;
+}
+
+void
+outdir_drop(const char *tmp)
+{
+	io_remove_tree(tmp);
+}
+
+int
+io_read_file(const char *path, size_t max_bytes, struct strbuf *sb,
+	     struct error *err)
+{
+	int fd = io_open_read(path, err);
+	size_t start = sb->len;
+	struct stat st;
+	ssize_t got;
+	int ret = -1;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	    (!max_bytes || (uint64_t)st.st_size <= max_bytes))
+		strbuf_reserve(sb, (size_t)st.st_size + 1);
+	for (;;) {
+		strbuf_reserve(sb, 4096);
+		got = read(fd, sb->buf + sb->len, sb->cap - sb->len - 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		sb->len += (size_t)got;
+		if (max_bytes && sb->len - start > max_bytes) {
+			error_set(err, EXIT_CORRUPT,
+				  "%s: larger than %zu bytes", path, max_bytes);
+			goto out;
+		}
+	}
+	sb->buf[sb->len] = '\0';
+	if (got < 0)
+		error_sys(err, "%s", path);
+	else
+		ret = 0;
+out:
+	close(fd);
+	if (ret < 0)
+		strbuf_truncate(sb, start);
+	return ret;
+}
+
+int
+io_write_all(int fd, const void *p, size_t n, const char *name,
+	     struct error *err)
+{
+	const char *at = p;
+
+	while (n) {
+		ssize_t put = write(fd, at, n);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return error_sys(err, "%s", name);
+		at += put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+int
+io_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *name,
+	     struct error *err)
+{
+	char *at = p;
+
+	while (n) {
+		ssize_t got = pread(fd, at, n, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_sys(err, "%s", name);
+		if (got == 0)
+			return error_set(err, EXIT_CORRUPT,
+					 "%s: truncated at byte %" PRIu64, name,
+					 offset);
+		at += got;
+		n -= (size_t)got;
+		offset += (uint64_t)got;
+	}
+	return 0;
+}
+
+int
+io_open_read(const char *path, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_sys(err, "%s", path);
+	return fd;
+}
+
+int
+io_mkdir_p(const char *path, struct error *err)
+{
+	char *dir = xstrdup(path);
+	struct stat st;
+	int ret = 0;
+
+	for (char *p = dir + 1; dir[0]; p++) {
+		bool last = *p == '\0';
+
+		if (*p != '/' && !last)
+			continue;
+		*p = '\0';
+		if (mkdir(dir, 0777) < 0 && errno != EEXIST) {
+			ret = error_sys(err, "%s", dir);
+			break;
+		}
+		if (last)
+			break;
+		*p = '/';
+	}
+	if (ret == 0 && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+		ret = error_set(err, EXIT_CANNOT, "%s: not a folder", path);
+	free(dir);
+	return ret;
+}
+
+bool
+io_exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+static int
+remove_entry(const char *path, struct error *err)
+{
+	if (unlink(path) < 0 && (errno == EISDIR || errno == EPERM)) {
+		each_entry(path, remove_entry, err);
+		rmdir(path);
+	}
+	return 0;
+}
+
+void
+io_remove_tree(const char *path)
+{
+	struct error ignored;
+
+	remove_entry(path, &ignored);
+}
+
+const char *
+io_join(struct strbuf *sb, const char *dir, const char *name)
+{
+	size_t n = strlen(dir);
+
+	strbuf_reset(sb);
+	strbuf_addstr(sb, dir);
+	if (n && dir[n - 1] != '/')
+		strbuf_addch(sb, '/');
+	strbuf_addstr(sb, name);
+	return sb->buf;
+}
