@@ -29,7 +29,7 @@ const char *groupkey_field(const void *p, size_t n, size_t i, size_t *len);
  * control bytes (\xNN) escaped; several fields as a JSON array. */
 void groupkey_text(const void *p, size_t n, struct strbuf *out);
 /* A JSON string, or an array of strings for several fields. */
-void groupkey_json(const void *p, size_t n, struct json_out *j);
+void groupkey_json(const void *p, size_t n, struct jout *j);
 /* From a command line: nfield 1: the bytes as given; else a JSON array of
  * nfield strings. -1 and EXIT_USAGE if malformed. */
 int groupkey_parse(const char *text, size_t nfield, struct strbuf *key,

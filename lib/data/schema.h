@@ -109,7 +109,7 @@ int schema_find_column(const struct schema *s, const char *name);
 
 /* The JSON object "schema" of manifest and bundle (kp-dataset(5)); loading
  * checks everything (hostile input). */
-void schema_json(const struct schema *s, struct json_out *j);
+void schema_json(const struct schema *s, struct jout *j);
 int schema_load(struct schema *s, const struct jvalue *v, struct error *err);
 /* Hash of the canonical JSON text. */
 uint64_t schema_fingerprint(const struct schema *s);

@@ -60,7 +60,7 @@ int split_byte_of_word(const char *p, size_t n, uint8_t bucket);
 enum part split_part(const struct split_rule *rule, uint8_t split_byte,
                      bool all_train);
 
-void split_rule_json(const struct split_rule *rule, struct json_out *j);
+void split_rule_json(const struct split_rule *rule, struct jout *j);
 int split_rule_load(struct split_rule *rule, const struct jvalue *v,
                     struct error *err);
 

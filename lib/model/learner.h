@@ -215,7 +215,7 @@ int learner_simpler(const struct learner *l, const struct config *a,
                     const struct config *b);
 /* {"l2":0.01,"solver":"lbfgs",...}: every parameter, in table order. */
 void learner_config_json(const struct learner *l, const struct config *c,
-                         struct json_out *j);
+                         struct jout *j);
 int learner_config_load(const struct learner *l, const struct jvalue *v,
                         struct config *c, struct error *err);
 
