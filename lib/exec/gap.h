@@ -1,0 +1,33 @@
+#ifndef KP_EXEC_GAP_H
+#define KP_EXEC_GAP_H
+
+/*
+ * gap - one worker's part of a run: gradient accumulation parallelism.
+ *
+ * The worker owns a unit (group, pack) if it is the last holder of the group.
+ * Of a group it holds whole it does everything itself.  Of a split group the
+ * owner drives the packs: it sends the point to the other holders, each adds
+ * its shard's partial and hold-out metrics and sends them back, the owner
+ * merges, updates and sends the next point.  Nobody waits: while a pack is
+ * out, the worker computes other split units, then whole groups, and looks at
+ * its sockets between blocks.
+ */
+
+#include "exec/journal.h"
+#include "exec/transport.h"
+#include "plan/plan.h"
+
+struct gap_options {
+	const struct plan *plan;
+	struct dataset *data;
+	struct transport *transport;
+	const char *run;         /* run directory, made by kp-train */
+	uint32_t worker;
+	uint64_t memory_bytes;   /* for shards; larger ones are streamed */
+	double checkpoint_sec;
+};
+
+/* Runs to the end; 0 when every unit it owns is finished and journalled. */
+int gap_run(const struct gap_options *o, struct error *err);
+
+#endif

@@ -1,0 +1,97 @@
+#ifndef KP_EXEC_JOURNAL_H
+#define KP_EXEC_JOURNAL_H
+
+/*
+ * journal - what a run has done so far, so that nothing done is lost
+ * (kp-journal(5)).
+ *
+ * Each worker appends frames to its own file RUN/journal/WORKER.INCARNATION,
+ * never to another's.  A reader takes all files of the folder; of several
+ * records of one (group, config) a finished one wins, else the state with the
+ * most epochs; records that say the same count once.  A torn tail (a crash)
+ * is cut on opening; damage before the tail is EXIT_CORRUPT.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "model/learner.h"
+#include "model/metric.h"
+
+enum {
+	FRAME_JOURNAL = 16, /* first in a file: version, plan identity */
+	FRAME_TRIALS = 17,  /* per-epoch records, many in a frame */
+	FRAME_STATE = 18,   /* a config in the middle */
+	FRAME_DONE = 19,    /* a config finished: result and model */
+	FRAME_UNITS = 20,   /* timeline records, many in a frame */
+};
+
+/* One epoch of one config. */
+struct trial {
+	uint32_t group, config, epoch;
+	double loss;    /* training */
+	double holdout; /* default metric on hold-out rows; NaN if none */
+	double sec;     /* since the run's start, this incarnation */
+};
+
+/* A finished config of a group. */
+struct trial_done {
+	uint32_t group, config, epoch;
+	enum lane_status status;
+	double loss, objective;
+	double metric[METRIC_COUNT]; /* hold-out; NaN where undefined */
+	double holdout_weight;
+	uint64_t holdout_rows;
+	double sec;
+	char reason[48];
+	const void *model; /* SAVE_MODEL bytes, none if diverged */
+	size_t model_bytes;
+};
+
+/* One unit of work on the timeline. */
+struct unit {
+	uint32_t worker, group, pack, epoch;
+	double start_sec, end_sec; /* since the run's start */
+	uint64_t rows, bytes_sent;
+};
+
+/* --- writing (one worker) --- */
+struct journal;
+/* Makes RUN/journal/WORKER.INCARNATION with the next free incarnation. */
+struct journal *journal_create(const char *run, uint32_t worker,
+                               uint64_t plan_identity, struct error *err);
+/* Buffered; nothing reaches the disk before journal_flush(). */
+void journal_add_trial(struct journal *j, const struct trial *t);
+void journal_add_done(struct journal *j, const struct trial_done *t);
+void journal_add_state(struct journal *j, uint32_t group, uint32_t config,
+                       uint32_t epoch, const void *state, size_t n);
+void journal_add_unit(struct journal *j, const struct unit *u);
+size_t journal_pending_bytes(const struct journal *j);
+/* Writes what is buffered; sync: fsync too. */
+int journal_flush(struct journal *j, bool sync, struct error *err);
+int journal_close(struct journal *j, struct error *err); /* flush, sync */
+
+/* --- reading (all files of a run) --- */
+struct journal_reader {
+	/* Each may be NULL.  Pointers live during the call only; non-zero
+	 * stops the reading and is returned. */
+	int (*trial)(void *ctx, const struct trial *t);
+	int (*done)(void *ctx, const struct trial_done *t);
+	int (*state)(void *ctx, uint32_t group, uint32_t config,
+	             uint32_t epoch, const void *state, size_t n);
+	int (*unit)(void *ctx, const struct unit *u);
+	void *ctx;
+};
+/* Files in order of worker and incarnation.  A run without journal folder has
+ * no records.  A file of another plan identity is EXIT_CORRUPT. */
+int journal_read(const char *run, uint64_t plan_identity,
+                 const struct journal_reader *reader, struct error *err);
+/* The same over the bytes of one file (fuzzing); name for messages. */
+int journal_read_bytes(const void *p, size_t n, const char *name,
+                       uint64_t plan_identity,
+                       const struct journal_reader *reader,
+                       struct error *err);
+
+#endif

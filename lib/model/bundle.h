@@ -1,0 +1,81 @@
+#ifndef KP_MODEL_BUNDLE_H
+#define KP_MODEL_BUNDLE_H
+
+/*
+ * bundle - the file of selected models, *.kpm (kp-bundle(5)).
+ *
+ *	HEADER frame   JSON: schema, learner, space, prior, provenance
+ *	MODEL frames   one per group, by ordinal: entry, facts, model bytes
+ *	INDEX frame    sorted table of (key hash, offset, bytes), key bytes
+ *	trailer        offset and size of the INDEX frame, checksum
+ *
+ * Looking up a group is O(1): the index is an open-addressed table.
+ * Provenance holds what determines the bytes (data fingerprint, space, seed,
+ * format), never time, host, path, workers or strategy; so equal training
+ * gives equal bundles.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "data/facts.h"
+#include "data/schema.h"
+#include "model/learner.h"
+
+struct bundle_entry {
+	uint32_t status; /* exec's group_status, as number */
+	uint32_t level;  /* plan's selection_level, as number */
+	char reason[48];
+	int32_t config;  /* position in the bundle's configs, -1: none */
+	uint32_t epoch;
+	uint64_t rows, holdout_rows;
+	double holdout_weight;
+	double objective;
+	double metric[METRIC_COUNT];
+	/* Answer of a group without a model: probability of each class, or
+	 * the value: [noutput] of the prior shrunk to the group's own rows. */
+	double *fallback;
+	const void *model; /* SAVE_MODEL bytes; 0 bytes: fallback */
+	size_t model_bytes;
+};
+
+struct bundle_header {
+	const struct schema *schema;
+	const struct learner *learner;
+	const struct config *config; /* [nconfig] the whole space, expanded */
+	size_t nconfig;
+	const char *space_json; /* how the space was written */
+	enum metric_kind by;
+	uint64_t data_fingerprint, seed;
+	uint32_t epochs;
+	const double *prior; /* [noutput]: answer for unseen groups */
+};
+
+/* --- writing, groups by ordinal --- */
+struct bundle_writer;
+struct bundle_writer *bundle_writer_new(const char *path,
+                                        const struct bundle_header *h,
+                                        struct error *err);
+int bundle_writer_add(struct bundle_writer *w, const struct group_facts *f,
+                      const struct bundle_entry *e, struct error *err);
+/* Whole or absent; an older file of the name stays until the rename. */
+int bundle_writer_commit(struct bundle_writer *w, struct error *err);
+void bundle_writer_drop(struct bundle_writer *w);
+
+/* --- reading --- */
+struct bundle;
+/* verify: check every frame now (else each on first use).  Damage is
+ * EXIT_CORRUPT, one line. */
+struct bundle *bundle_open(const char *path, bool verify, struct error *err);
+void bundle_free(struct bundle *b);
+const struct bundle_header *bundle_header_of(const struct bundle *b);
+size_t bundle_groups(const struct bundle *b);
+/* Ordinal of an encoded key, -1 if unknown. */
+int64_t bundle_find(const struct bundle *b, const void *key,
+                    size_t key_bytes);
+/* Reads group i: facts (released by the caller) and entry; entry->fallback
+ * and ->model live in the facts' arena. */
+int bundle_read(struct bundle *b, size_t i, struct group_facts *f,
+                struct bundle_entry *e, struct error *err);
+
+#endif

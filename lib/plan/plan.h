@@ -1,0 +1,52 @@
+#ifndef KP_PLAN_PLAN_H
+#define KP_PLAN_PLAN_H
+
+/*
+ * plan - everything a run is a function of, besides the dataset (kp-plan(5)):
+ * the partition, the learner, the space with its configs, how configs are
+ * packed, epochs, seed.  Size O(p + configs), whatever the number of groups:
+ * whole groups are implied by order.
+ *
+ * Order of work on a worker: units of groups that it shares with others
+ * first, then its whole groups by ordinal, each with its packs in turn, all
+ * epochs of one before the next.
+ */
+
+#include "plan/partition.h"
+#include "plan/space.h"
+
+struct plan_pack {
+	uint32_t config[PACK_LANES_MAX]; /* positions in space.config */
+	uint32_t n;
+};
+
+struct plan {
+	struct partition partition;
+	struct space space;
+	uint32_t epochs;     /* cap */
+	uint32_t pack_width; /* at most */
+	uint32_t min_rows;   /* training rows below which a group falls back */
+	struct plan_pack *pack;
+	size_t npack;
+};
+
+/* Packs the configs of plan->space: equal pack parameters together, in order,
+ * split evenly under the width. */
+void plan_make_packs(struct plan *p);
+void plan_release(struct plan *p);
+/* Hash of all that decides the bytes of models and trials: space, epochs,
+ * min_rows, data fingerprint; not workers, packs or paths. */
+uint64_t plan_identity(const struct plan *p);
+void plan_json(const struct plan *p, struct json_out *j);
+int plan_load(struct plan *p, const struct jvalue *v, struct error *err);
+int plan_load_file(struct plan *p, const char *path, struct error *err);
+int plan_load_bytes(struct plan *p, const char *b, size_t n,
+                    const char *name, struct error *err);
+
+/* Whether and why a group is not trained but falls back; NULL: it is trained.
+ * ("one class", "too few rows", "no rows") */
+const char *plan_fallback_reason(const struct plan *p,
+                                 const struct schema *s,
+                                 const struct index_group *g);
+
+#endif
