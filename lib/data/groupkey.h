@@ -19,7 +19,7 @@
 void groupkey_add(struct strbuf *key, const void *p, size_t n);
 /* strcmp-like over two encoded keys. */
 int groupkey_compare(const void *a, size_t a_bytes, const void *b,
-                     size_t b_bytes);
+		     size_t b_bytes);
 /* 0 if the bytes are a well-formed key of nfield fields, else -1. */
 int groupkey_check(const void *p, size_t n, size_t nfield);
 /* Field i, borrowed; NULL if there is none. */
@@ -33,6 +33,6 @@ void groupkey_json(const void *p, size_t n, struct jout *j);
 /* From a command line: nfield 1: the bytes as given; else a JSON array of
  * nfield strings. -1 and EXIT_USAGE if malformed. */
 int groupkey_parse(const char *text, size_t nfield, struct strbuf *key,
-                   struct error *err);
+		   struct error *err);
 
 #endif

@@ -25,30 +25,30 @@
 #define SPLIT_TEST 241
 
 enum split_by {
-	SPLIT_BY_HASH,   /* lowest buckets are held out, the next are test */
+	SPLIT_BY_HASH,	 /* lowest buckets are held out, the next are test */
 	SPLIT_BY_COLUMN, /* a column says train, holdout or test */
-	SPLIT_BY_TIME,   /* per group, the last share by a time column */
+	SPLIT_BY_TIME,	 /* per group, the last share by a time column */
 };
 
 struct split_rule {
 	enum split_by by;
 	uint64_t seed;
-	double holdout, test;          /* shares asked for */
-	uint32_t holdout_buckets;      /* round(240 * holdout), BY_HASH */
-	uint32_t test_buckets;         /* round(240 * test), BY_HASH */
+	double holdout, test;	  /* shares asked for */
+	uint32_t holdout_buckets; /* round(240 * holdout), BY_HASH */
+	uint32_t test_buckets;	  /* round(240 * test), BY_HASH */
 };
 
 /* Fills the bucket counts; EXIT_USAGE unless shares are in [0, 1) and their
  * sum leaves at least one bucket to train on. */
 int split_rule_init(struct split_rule *rule, enum split_by by, uint64_t seed,
-                    double holdout, double test, struct error *err);
+		    double holdout, double test, struct error *err);
 
 /* The identity of a row, field by field. */
 struct split_identity {
 	uint64_t h;
 };
 void split_identity_begin(struct split_identity *id,
-                          const struct split_rule *rule);
+			  const struct split_rule *rule);
 void split_identity_add(struct split_identity *id, const void *p, size_t n);
 uint8_t split_identity_bucket(const struct split_identity *id); /* 0..239 */
 
@@ -58,10 +58,10 @@ int split_byte_of_word(const char *p, size_t n, uint8_t bucket);
 
 /* The part of a row; a group flagged all_train trains on every row. */
 enum part split_part(const struct split_rule *rule, uint8_t split_byte,
-                     bool all_train);
+		     bool all_train);
 
 void split_rule_json(const struct split_rule *rule, struct jout *j);
 int split_rule_load(struct split_rule *rule, const struct jvalue *v,
-                    struct error *err);
+		    struct error *err);
 
 #endif
