@@ -65,7 +65,7 @@ int jsonio_check_keys(const struct jvalue *o, const char *const *known,
 
 struct jout {
 	struct strbuf *sb;
-	int indent; /* 0: one line; else spaces a level */
+	int indent; /* 0: one line; else spaces a level; may change midway */
 	int depth;
 	bool first;    /* no comma before the next item */
 	bool after_key;
@@ -78,13 +78,14 @@ void jout_array(struct jout *j);
 void jout_end_array(struct jout *j);
 void jout_key(struct jout *j, const char *key);
 void jout_int(struct jout *j, int64_t v);
-void jout_uint(struct jout *j, uint64_t v);
+void jout_uint(struct jout *j, uint64_t v); /* above INT64_MAX: hex */
 void jout_hex(struct jout *j, uint64_t v); /* "0x0123456789abcdef" */
 void jout_real(struct jout *j, double v);  /* NaN, inf: null */
 void jout_bool(struct jout *j, bool v);
 void jout_null(struct jout *j);
 /* Valid UTF-8 becomes a string; any other bytes become the object
- * {"hex":"ff41"}, so that no two byte strings ever look alike. */
+ * {"hex":"ff41"}, so that no two byte strings ever look alike.  The readers
+ * above take both for strings and give the bytes back. */
 void jout_string(struct jout *j, const char *p, size_t n);
 void jout_cstr(struct jout *j, const char *s);
 

@@ -386,6 +386,8 @@ tables_init(struct tables *t, const struct opt_program *prog)
 			strbuf_addf(&t->shorts, "%c%s", o->letter,
 				    has_value ? ":" : "");
 	}
+	if (!strchr(t->shorts.buf, 'h'))
+		strbuf_addch(&t->shorts, 'h');
 	t->longs[k++] = (struct option){"help", 0, NULL, VALUE_HELP};
 	t->longs[k++] = (struct option){"version", 0, NULL, VALUE_VERSION};
 	for (size_t i = 0; i < k; i++)
@@ -484,7 +486,8 @@ opt_parse(const struct opt_program *prog, int argc, char **argv)
 			     find_option(prog, optopt)->name);
 		else if (c == VALUE_VERSION)
 			print_version();
-		else if (c == VALUE_HELP)
+		else if (c == VALUE_HELP ||
+			 (c == 'h' && !find_option(prog, 'h')))
 			print_help(prog);
 		else
 			store(find_option(prog, c), optarg);

@@ -13,7 +13,7 @@
  *	kp-plan: unknown option "--serch" (did you mean --search?)
  *	kp-plan: --epochs: not a whole number from 1 to 1000000: "ten"
  *
- * --help prints the usage made from the table on stdout and exits 0, with
+ * --help (and -h, where that letter is free) prints the usage made from the table on stdout and exits 0, with
  * defaults taken from the values at the time of the call (a string that is
  * NULL or empty, a size of 0, and a number outside min..max have none);
  * --version prints "NAME (kp) VERSION".

@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 struct progress;
+/* NULL under -q. */
 struct progress *progress_new(const char *what, uint64_t total);
-/* note: the tail of the line ("best 0.4711"), or NULL. */
+/* p may be NULL.  note: the tail of the line ("best 0.4711"), or NULL. */
 void progress_update(struct progress *p, uint64_t done, const char *note);
 /* Clears the line and frees; NULL is legal. */
 void progress_free(struct progress *p);
