@@ -27,14 +27,14 @@
 enum input_kind { INPUT_DELIMITED, INPUT_LIBSVM };
 
 enum column_role { /* bits: --time may also be a --datetime feature */
-	ROLE_FEATURE = 1,
-	ROLE_GROUP = 2,
-	ROLE_LABEL = 4,
-	ROLE_WEIGHT = 8,
-	ROLE_ID = 16,
-	ROLE_SPLIT = 32,
-	ROLE_TIME = 64,
-	ROLE_DROP = 128,
+		   ROLE_FEATURE = 1,
+		   ROLE_GROUP = 2,
+		   ROLE_LABEL = 4,
+		   ROLE_WEIGHT = 8,
+		   ROLE_ID = 16,
+		   ROLE_SPLIT = 32,
+		   ROLE_TIME = 64,
+		   ROLE_DROP = 128,
 };
 
 enum column_type { COLUMN_NUMERIC, COLUMN_CATEGORY, COLUMN_DATETIME };
@@ -42,9 +42,9 @@ enum column_type { COLUMN_NUMERIC, COLUMN_CATEGORY, COLUMN_DATETIME };
 struct schema_column {
 	const char *name; /* bytes with a NUL; libsvm: decimal index */
 	uint32_t roles;
-	enum column_type type;       /* of features; label, time too */
+	enum column_type type;	     /* of features; label, time too */
 	const char *datetime_format; /* NULL: ISO 8601 */
-	bool f64;                    /* numeric kept as float64 */
+	bool f64;		     /* numeric kept as float64 */
 };
 
 enum feature_kind {
@@ -75,17 +75,17 @@ struct schema {
 	enum on_ragged ragged;
 	enum on_bad bad_number, inf;
 	bool missing_label_error; /* else the row is left out, counted */
-	const char **missing;     /* tokens that mean missing */
+	const char **missing;	  /* tokens that mean missing */
 	size_t nmissing;
 	uint32_t hash_bits; /* categories kept as hashes of so many bits; 0:
-	                       as values */
+			       as values */
 
 	struct schema_column *column;
 	size_t ncolumn;
 	struct schema_feature *feature;
 	size_t nfeature;
 	uint32_t *group_column; /* in the order given */
-	size_t ngroup_column;   /* 0: one group "all" */
+	size_t ngroup_column;	/* 0: one group, its key the field "all" */
 
 	enum task task;
 	/* label to number: TASK_BINARY: positive_op: OP number; else class
@@ -103,12 +103,23 @@ struct schema {
 void schema_init(struct schema *s); /* defaults of kp-featurize(1) */
 void schema_release(struct schema *s);
 
+/* Fields of a group key. */
+static inline size_t
+schema_key_fields(const struct schema *s)
+{
+	return s->ngroup_column ? s->ngroup_column : 1;
+}
+
+/* What schema_load() demands beyond the form: indices in range, roles, types
+ * and classes that agree.  EXIT_CORRUPT. */
+int schema_check(const struct schema *s, struct error *err);
+
 bool schema_is_missing(const struct schema *s, const char *p, size_t n);
 /* -1 if there is no column, feature of that name. */
 int schema_find_column(const struct schema *s, const char *name);
 
 /* The JSON object "schema" of manifest and bundle (kp-dataset(5)); loading
- * checks everything (hostile input). */
+ * checks everything (hostile input); on failure s is empty. */
 void schema_json(const struct schema *s, struct jout *j);
 int schema_load(struct schema *s, const struct jvalue *v, struct error *err);
 /* Hash of the canonical JSON text. */
