@@ -9,7 +9,9 @@
  * order, n being all rows, all splits together; a group's overflow goes to
  * the next worker.  So a group is held by consecutive workers, no shard is
  * empty, and there are at most g + p - 1 shards (McNaughton 1959; Kingpin
- * algorithm 1 with exact capacities).  A cut falls on any row.
+ * algorithm 1 with exact capacities).  A cut falls on any row.  With more
+ * workers than rows the first n hold one row each and the rest none, so that
+ * holders stay consecutive there too.
  */
 
 #include <stddef.h>
@@ -50,8 +52,8 @@ void partition_release(struct partition *pt);
 int partition_shards(const struct partition *pt, const uint64_t *rows,
                      uint32_t w, int (*f)(void *ctx, const struct shard *s),
                      void *ctx);
-/* First and last worker that hold rows of the group (equal: whole). An empty
- * group is on the worker its position falls to. */
+/* First and last worker that hold rows of the group (equal: whole), and all
+ * between them do. An empty group is on the worker its position falls to. */
 void partition_holders(const struct partition *pt, const uint64_t *rows,
                        uint32_t group, uint32_t *first, uint32_t *last);
 /* hash over (group, worker, first, end) of all shards in order. */
@@ -63,7 +65,7 @@ uint64_t partition_assignment(const struct partition *pt,
  * (EXIT_CORRUPT). */
 int partition_of_dataset(struct partition *pt, const struct dataset *d,
                          uint32_t workers, struct error *err);
-void partition_json(const struct partition *pt, struct json_out *j);
+void partition_json(const struct partition *pt, struct jout *j);
 int partition_load(struct partition *pt, const struct jvalue *v,
                    struct error *err);
 int partition_check(const struct partition *pt, const struct dataset *d,

@@ -26,18 +26,25 @@ struct plan {
 	uint32_t epochs;     /* cap */
 	uint32_t pack_width; /* at most */
 	uint32_t min_rows;   /* training rows below which a group falls back */
-	struct plan_pack *pack;
+	struct plan_pack *pack; /* of whole groups */
 	size_t npack;
+	struct plan_pack *split_pack; /* of groups on several workers */
+	size_t nsplit_pack;
 };
 
 /* Packs the configs of plan->space: equal pack parameters together, in order,
- * split evenly under the width. */
+ * split evenly under the width.  Split groups get more packs where whole ones
+ * would have too few to compute one while another travels: at least 2 if
+ * there are 2 configs, and as many as holders if configs are Sequential. */
 void plan_make_packs(struct plan *p);
+/* The packs of a group; split: more than one worker holds rows of it. */
+const struct plan_pack *plan_packs(const struct plan *p, bool split,
+                                   size_t *n);
 void plan_release(struct plan *p);
 /* Hash of all that decides the bytes of models and trials: space, epochs,
  * min_rows, data fingerprint; not workers, packs or paths. */
 uint64_t plan_identity(const struct plan *p);
-void plan_json(const struct plan *p, struct json_out *j);
+void plan_json(const struct plan *p, struct jout *j);
 int plan_load(struct plan *p, const struct jvalue *v, struct error *err);
 int plan_load_file(struct plan *p, const char *path, struct error *err);
 int plan_load_bytes(struct plan *p, const char *b, size_t n,

@@ -59,7 +59,7 @@ void space_release(struct space *s);
 
 /* The object "space" of a plan; load expands too and compares with the
  * configs stored there. */
-void space_json(const struct space *s, struct json_out *j);
+void space_json(const struct space *s, struct jout *j);
 int space_load(struct space *s, const struct jvalue *v, struct error *err);
 
 #endif

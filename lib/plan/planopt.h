@@ -1,0 +1,80 @@
+#ifndef KP_PLAN_PLANOPT_H
+#define KP_PLAN_PLANOPT_H
+
+/*
+ * planopt - the options from which a plan is made, shared by kp-plan and by
+ * kp-train on a dataset, so that both mean the same by them.
+ *
+ *	struct plan_options po = PLAN_OPTIONS_DEFAULT;
+ *	const struct opt opts[] = {
+ *	    ...
+ *	    PLAN_OPTIONS_TABLE(po),
+ *	    {0},
+ *	};
+ *
+ * plan_options_release() frees what parsing allocated.
+ */
+
+#include "base/opt.h"
+#include "plan/plan.h"
+
+struct plan_options {
+	const char *learner;   /* NULL: not given */
+	struct opt_list param; /* "NAME=..." (space.h) */
+	const char *search;    /* "grid[:POINTS]", "random:N" */
+	int64_t seed;
+	int64_t epochs;        /* 0: the learner's default */
+	int64_t pack_width;
+	int64_t min_rows;
+};
+
+#define PLAN_EPOCHS_MAX 1000000
+#define PLAN_MIN_ROWS_MAX 1000000000
+#define PLAN_SEED_MAX 9007199254740992.0 /* 2^53 */
+
+#define PLAN_OPTIONS_DEFAULT                                                   \
+	{                                                                      \
+		.search = "grid", .seed = 1, .pack_width = PACK_LANES_MAX,     \
+		.min_rows = 10                                                 \
+	}
+
+/* Rows of an option table that fill the struct plan_options named po; put a
+ * comma behind. */
+/* clang-format off */
+#define PLAN_OPTIONS_TABLE(po)                                                 \
+	{"learner", 0, OPT_STRING, &(po).learner, "NAME",                      \
+	 "what is trained: logistic, linear (required)", 0, 0},                \
+	{"param", 0, OPT_LIST, &(po).param, "NAME=VALUES",                     \
+	 "values of a parameter, repeated for others:\n"                       \
+	 "V1,V2,... | log:LO:HI | lin:LO:HI | int:LO:HI", 0, 0},               \
+	{"search", 0, OPT_STRING, &(po).search, "HOW",                         \
+	 "grid[:POINTS], POINTS values of each range (5), or\n"                \
+	 "random:N, N draws", 0, 0},                                           \
+	{"seed", 0, OPT_INT, &(po).seed, "S",                                  \
+	 "seed of all randomness", 0, PLAN_SEED_MAX},                          \
+	{"epochs", 0, OPT_INT, &(po).epochs, "H",                              \
+	 "at most so many epochs (default: the learner's)",                    \
+	 1, PLAN_EPOCHS_MAX},                                                  \
+	{"pack-width", 0, OPT_INT, &(po).pack_width, "N",                      \
+	 "configs of a group trained together, at most",                       \
+	 1, PACK_LANES_MAX},                                                   \
+	{"min-rows", 0, OPT_INT, &(po).min_rows, "N",                          \
+	 "a group of fewer training rows falls back",                          \
+	 1, PLAN_MIN_ROWS_MAX}
+/* clang-format on */
+
+void plan_options_release(struct plan_options *o);
+
+/* The workers of a partition when -p is not given: the cores this process
+ * may use. */
+uint32_t plan_default_workers(void);
+
+/* Makes the plan for a dataset cut by a partition of it.  The partition is
+ * moved into the plan and left empty, whatever happens.  EXIT_USAGE if the
+ * options make no sense or do not fit the dataset's task; the plan then holds
+ * nothing. */
+int plan_build(struct plan *p, const struct plan_options *o,
+               const struct dataset *d, struct partition *taken,
+               struct error *err);
+
+#endif
