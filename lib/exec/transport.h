@@ -40,8 +40,8 @@ struct transport_ops {
 	int (*receive)(struct transport *t, int wait_ms, struct message *m,
 	               struct error *err);
 	uint64_t (*bytes_sent)(const struct transport *t);
-	/* Drains every queue, says goodbye, closes. */
-	int (*close)(struct transport *t, struct error *err);
+	/* Drains the queues, says goodbye, closes, frees. */
+	void (*close)(struct transport *t);
 };
 
 static inline void

@@ -1,0 +1,143 @@
+#include "exec/resume.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+struct state {
+	uint32_t group, config, epoch;
+	char *bytes; /* NULL: an empty slot */
+	size_t n;
+};
+
+struct resume {
+	const bool *owned;
+	size_t ngroup, nconfig;
+	uint8_t *done;      /* a bit per (group, config) */
+	struct state *slot; /* [nslot] open addressing, a power of two */
+	size_t nslot, nstate;
+};
+
+static size_t
+bit_of(const struct resume *r, uint32_t group, uint32_t config)
+{
+	return (size_t)group * r->nconfig + config;
+}
+
+static bool
+known(const struct resume *r, uint32_t group, uint32_t config)
+{
+	return group < r->ngroup && config < r->nconfig && r->owned[group];
+}
+
+static struct state *
+find_slot(const struct resume *r, uint32_t group, uint32_t config)
+{
+	size_t i = (size_t)rng_u64(0, group, config, 0) & (r->nslot - 1);
+
+	while (r->slot[i].bytes &&
+	       (r->slot[i].group != group || r->slot[i].config != config))
+		i = (i + 1) & (r->nslot - 1);
+	return &r->slot[i];
+}
+
+static void
+grow(struct resume *r)
+{
+	struct state *old = r->slot;
+	size_t n = r->nslot;
+
+	r->nslot = n ? 2 * n : 64;
+	r->slot = xcalloc(r->nslot, sizeof *r->slot);
+	for (size_t i = 0; i < n; i++) {
+		if (old[i].bytes)
+			*find_slot(r, old[i].group, old[i].config) = old[i];
+	}
+	free(old);
+}
+
+static int
+take_done(void *ctx, const struct trial_done *t)
+{
+	struct resume *r = ctx;
+	size_t bit;
+
+	if (!known(r, t->group, t->config))
+		return 0;
+	bit = bit_of(r, t->group, t->config);
+	r->done[bit / 8] |= (uint8_t)(1u << (bit % 8));
+	return 0;
+}
+
+static int
+take_state(void *ctx, uint32_t group, uint32_t config, uint32_t epoch,
+           const void *state, size_t n)
+{
+	struct resume *r = ctx;
+	struct state *s;
+
+	if (!known(r, group, config))
+		return 0;
+	if (2 * (r->nstate + 1) > r->nslot)
+		grow(r);
+	s = find_slot(r, group, config);
+	if (s->bytes && s->epoch >= epoch)
+		return 0;
+	if (s->bytes == NULL)
+		r->nstate++;
+	free(s->bytes);
+	*s = (struct state){group, config, epoch, xmemdup(state, n), n};
+	return 0;
+}
+
+struct resume *
+resume_read(const char *run, uint64_t plan_identity, const bool *owned,
+            size_t ngroup, size_t nconfig, struct error *err)
+{
+	struct resume *r = xcalloc(1, sizeof *r);
+	struct journal_reader reader = {
+	    .done = take_done, .state = take_state, .ctx = r};
+
+	r->owned = owned;
+	r->ngroup = ngroup;
+	r->nconfig = nconfig;
+	r->done = xcalloc(ngroup * nconfig / 8 + 1, 1);
+	grow(r);
+	if (journal_read(run, plan_identity, &reader, err)) {
+		resume_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void
+resume_free(struct resume *r)
+{
+	if (r == NULL)
+		return;
+	for (size_t i = 0; i < r->nslot; i++)
+		free(r->slot[i].bytes);
+	free(r->slot);
+	free(r->done);
+	free(r);
+}
+
+bool
+resume_done(const struct resume *r, uint32_t group, uint32_t config)
+{
+	size_t bit = bit_of(r, group, config);
+
+	return r->done[bit / 8] >> (bit % 8) & 1;
+}
+
+const void *
+resume_state(const struct resume *r, uint32_t group, uint32_t config,
+             size_t *n)
+{
+	const struct state *s = find_slot(r, group, config);
+
+	*n = s->bytes ? s->n : 0;
+	return s->bytes;
+}
