@@ -24,7 +24,7 @@
 #include "data/schema.h"
 
 #define CODE_MISSING 0xffffffffu /* the value is missing */
-#define CODE_UNSEEN 0xfffffffeu  /* not in the dictionary (prediction) */
+#define CODE_UNSEEN 0xfffffffeu	 /* not in the dictionary (prediction) */
 #define CODE_LIMIT 0xfffffff0u
 
 struct feature_facts {
@@ -34,13 +34,14 @@ struct feature_facts {
 	double mean, m2, min, max;
 	/* category, sparse: the dictionary, [nvalue] each */
 	uint32_t nvalue;
-	uint64_t *count; /* training rows */
-	uint64_t *hash;  /* category: hash64 of the value, ascending */
-	uint64_t *value_end; /* category: value i is bytes [end[i-1], end[i]) */
-	const char *value;   /* category: all bytes; empty under hash_bits */
+	uint64_t *count;     /* training rows */
+	uint64_t *hash;	     /* category: hash64 of the value, ascending */
+	uint64_t *value_end; /* category: value i is bytes [end[i-1], end[i]);
+				NULL under hash_bits */
+	const char *value;   /* category: all bytes; NULL under hash_bits */
 	uint32_t *index;     /* sparse: libsvm index, ascending */
 	double *smean, *sm2, *smin, *smax; /* sparse: over all training rows,
-	                                      absent being zero */
+					      absent being zero */
 };
 
 struct group_facts {
@@ -51,13 +52,13 @@ struct group_facts {
 	uint64_t rows[PART_COUNT]; /* by part, all_train applied */
 	bool all_train;
 	double time_cutoff;   /* SPLIT_BY_TIME: later rows are held out;
-	                         else NaN */
+				 else NaN */
 	double weight_sum;    /* training rows */
 	double weight_max;    /* training rows; 0 if none */
 	double label_max_abs; /* training rows */
 	double label_sum;     /* sum of weight * label, training rows */
-	uint64_t *class_rows;  /* [nclass] training rows */
-	double *class_weight;  /* [nclass] */
+	uint64_t *class_rows; /* [nclass] training rows */
+	double *class_weight; /* [nclass] */
 	struct feature_facts *feature; /* [schema->nfeature] */
 };
 
@@ -65,24 +66,24 @@ void facts_release(struct group_facts *f);
 static inline uint64_t
 facts_rows(const struct group_facts *f)
 {
-	return f->rows[PART_TRAIN] + f->rows[PART_HOLDOUT] +
-	       f->rows[PART_TEST];
+	return f->rows[PART_TRAIN] + f->rows[PART_HOLDOUT] + f->rows[PART_TEST];
 }
 
 /* Value `code` of a category dictionary. */
 const char *facts_value(const struct feature_facts *f, uint32_t code,
-                        size_t *n);
+			size_t *n);
 /* Code of a value, or CODE_UNSEEN: binary search, no state. */
-uint32_t facts_code(const struct feature_facts *f, uint64_t hash,
-                    const char *p, size_t n);
+uint32_t facts_code(const struct feature_facts *f, uint64_t hash, const char *p,
+		    size_t n);
 /* Code of a libsvm index, or CODE_UNSEEN. */
 uint32_t facts_sparse_code(const struct feature_facts *f, uint32_t index);
 
 /* The payload of a GROUP frame.  facts_get() checks everything (hostile
- * input): EXIT_CORRUPT. */
+ * input): EXIT_CORRUPT.  What f held before is forgotten, not released; on
+ * failure it is empty. */
 void facts_put(const struct group_facts *f, const struct schema *s,
-               struct strbuf *sb);
+	       struct strbuf *sb);
 int facts_get(struct group_facts *f, const struct schema *s, const void *p,
-              size_t n, struct error *err);
+	      size_t n, struct error *err);
 
 #endif
