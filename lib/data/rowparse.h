@@ -7,6 +7,7 @@
  * never read a value differently.
  */
 
+#include "data/block.h"
 #include "data/facts.h"
 #include "data/libsvm.h"
 #include "data/record.h"
@@ -14,7 +15,7 @@
 
 struct typed_value {
 	bool missing;
-	double number;  /* numeric */
+	double number;  /* numeric; parts of a datetime: the part */
 	const char *p;  /* category: bytes, borrowed from the record */
 	size_t n;
 };
@@ -29,8 +30,8 @@ struct typed_row {
 	double time;   /* of the --time column, NaN if none */
 	uint8_t split; /* bucket, or 240/241 by --split */
 	struct typed_value *value; /* [schema->nfeature] */
-	uint32_t *entry_index;     /* libsvm pairs [nentry] */
-	double *entry_value;
+	uint32_t *entry_index;     /* libsvm pairs [nentry], without those */
+	double *entry_value;       /* grouped by; borrowed from the parser */
 	size_t nentry;
 };
 
@@ -58,13 +59,19 @@ void rowparse_free(struct rowparse *p);
 bool rowparse_has_label(const struct rowparse *p);
 bool rowparse_has_split(const struct rowparse *p); /* can tell the part */
 
-/* Fills row (buffers reused; borrowed bytes live as long as rec).  The label
- * of a class task is looked up in schema->class_name when classes are known;
- * an unknown class is EXIT_DATA under ROWPARSE_ALL and NaN otherwise. */
+/* Fills row (zeroed at first, buffers reused; borrowed bytes live as long as
+ * rec and until the next call).  The label of a class task is looked up in
+ * schema->class_name when classes are known; an unknown class is EXIT_DATA
+ * under ROWPARSE_ALL and NaN otherwise.  A row that is not kept is filled only
+ * under ROWPARSE_FEATURES, and not if it is ROW_RAGGED. */
 int rowparse_row(struct rowparse *p, const struct record *rec,
                  struct typed_row *row, enum row_fate *fate,
                  struct error *err);
 void typed_row_release(struct typed_row *row);
+
+/* The part of a row in a group of these facts (time cut-off, all_train). */
+enum part typed_row_part(const struct typed_row *row, const struct schema *s,
+                         const struct group_facts *facts);
 
 /* Puts row as row r of a block shaped by block_shape(): codes from facts'
  * dictionaries (CODE_UNSEEN if absent).  Sparse rows must be put in turn. */

@@ -1,0 +1,988 @@
+#include "data/rowparse.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "data/datetime.h"
+#include "data/groupkey.h"
+#include "data/number.h"
+
+#define ABSENT (-1)
+#define SHOWN_MAX 60 /* bytes of a bad value told in a message */
+#define LINEAR_CLASSES 8
+
+/* The date and time of one column; rows sorted by time often repeat it. */
+struct moment {
+	uint32_t column;
+	bool missing;
+	size_t n; /* bytes of text; 0: nothing kept */
+	char text[40];
+	struct datetime dt;
+};
+
+struct rowparse {
+	const struct schema *s;
+	enum rowparse_need need;
+	size_t nfield; /* of every record */
+	int *field;    /* [ncolumn] position in the record, or ABSENT */
+
+	int label, weight, split, time; /* columns, or ABSENT */
+	uint32_t *identity;		/* columns */
+	size_t nidentity;
+	bool has_identity;
+
+	struct moment *moment; /* datetime columns that are read */
+	size_t nmoment;
+	int *moment_of; /* [ncolumn] index, or ABSENT */
+
+	bool empty_missing;
+	uint64_t missing_length[256]; /* by first byte: bit n is set if a
+					 token has min(n, 63) bytes */
+	uint32_t *class_order;	      /* [nclass] by bytes */
+
+	struct libsvm_row svm;
+	uint32_t *group_index; /* libsvm: [ngroup_column] */
+	struct strbuf scratch;
+};
+
+/* --- matching columns to fields --- */
+
+static bool
+same_bytes(const struct field *f, const char *name)
+{
+	size_t n = strlen(name);
+
+	return f->n == n && memcmp(f->p, name, n) == 0;
+}
+
+static int
+find_field(const struct record *header, const char *name)
+{
+	for (size_t i = 0; i < header->nfield; i++) {
+		if (same_bytes(&header->field[i], name))
+			return (int)i;
+	}
+	return ABSENT;
+}
+
+static int
+missing_column(const struct record *header, const char *name, struct error *err)
+{
+	const char **names = xcalloc(header->nfield + 1, sizeof(*names));
+	const char *close;
+
+	for (size_t i = 0; i < header->nfield; i++)
+		names[i] = xmemdup(header->field[i].p, header->field[i].n);
+	close = opt_suggest(name, names);
+	if (close)
+		record_error(header, 0, err,
+			     "no column \"%s\" (did you mean \"%s\"?)", name,
+			     close);
+	else
+		record_error(header, 0, err, "no column \"%s\"", name);
+	for (size_t i = 0; i < header->nfield; i++)
+		free((char *)names[i]);
+	free(names);
+	return -1;
+}
+
+static bool
+is_needed(const struct rowparse *p, const struct schema_column *c)
+{
+	if (c->roles & (ROLE_FEATURE | ROLE_GROUP))
+		return true;
+	return p->need == ROWPARSE_ALL && !(c->roles & ROLE_DROP);
+}
+
+static int
+match_columns(struct rowparse *p, const struct record *header,
+	      struct error *err)
+{
+	const struct schema *s = p->s;
+
+	p->field = xcalloc(s->ncolumn + 1, sizeof(*p->field));
+	p->nfield = header ? header->nfield : s->ncolumn;
+	for (size_t c = 0; c < s->ncolumn; c++) {
+		const struct schema_column *col = &s->column[c];
+
+		p->field[c] = header ? find_field(header, col->name) : (int)c;
+		if (p->field[c] == ABSENT && is_needed(p, col))
+			return missing_column(header, col->name, err);
+	}
+	return 0;
+}
+
+static void
+note_roles(struct rowparse *p)
+{
+	const struct schema *s = p->s;
+	bool named_id = false;
+
+	p->label = p->weight = p->split = p->time = ABSENT;
+	for (size_t c = 0; c < s->ncolumn; c++) {
+		uint32_t roles = s->column[c].roles;
+
+		if (roles & ROLE_ID)
+			named_id = true;
+		if (p->field[c] == ABSENT)
+			continue;
+		if (roles & ROLE_LABEL)
+			p->label = (int)c;
+		if (roles & ROLE_WEIGHT)
+			p->weight = (int)c;
+		if (roles & ROLE_SPLIT)
+			p->split = (int)c;
+		if (roles & ROLE_TIME)
+			p->time = (int)c;
+	}
+	p->identity = xcalloc(s->ncolumn + 1, sizeof(*p->identity));
+	p->has_identity = true;
+	for (size_t c = 0; c < s->ncolumn; c++) {
+		uint32_t roles = s->column[c].roles;
+
+		if (named_id ? !(roles & ROLE_ID) : !!(roles & ROLE_GROUP))
+			continue;
+		p->identity[p->nidentity++] = (uint32_t)c;
+		if (p->field[c] == ABSENT)
+			p->has_identity = false;
+	}
+}
+
+static void
+note_moments(struct rowparse *p)
+{
+	const struct schema *s = p->s;
+
+	p->moment = xcalloc(s->ncolumn + 1, sizeof(*p->moment));
+	p->moment_of = xcalloc(s->ncolumn + 1, sizeof(*p->moment_of));
+	for (size_t c = 0; c < s->ncolumn; c++) {
+		const struct schema_column *col = &s->column[c];
+
+		p->moment_of[c] = ABSENT;
+		if (col->type != COLUMN_DATETIME || p->field[c] == ABSENT ||
+		    !(col->roles & (ROLE_FEATURE | ROLE_TIME)))
+			continue;
+		p->moment_of[c] = (int)p->nmoment;
+		p->moment[p->nmoment++].column = (uint32_t)c;
+	}
+}
+
+static void
+note_missing(struct rowparse *p)
+{
+	for (size_t i = 0; i < p->s->nmissing; i++) {
+		const char *token = p->s->missing[i];
+		size_t n = strlen(token);
+
+		if (n == 0)
+			p->empty_missing = true;
+		else
+			p->missing_length[(unsigned char)token[0]] |=
+			    UINT64_C(1) << (n < 63 ? n : 63);
+	}
+}
+
+/* Insertion keeps it simple; the classes are ordered once. */
+static void
+note_classes(struct rowparse *p)
+{
+	const struct schema *s = p->s;
+
+	p->class_order = xcalloc(s->nclass + 1, sizeof(*p->class_order));
+	for (size_t i = 0; s->class_name && i < s->nclass; i++) {
+		size_t at = i;
+
+		while (at > 0 && strcmp(s->class_name[p->class_order[at - 1]],
+					s->class_name[i]) > 0) {
+			p->class_order[at] = p->class_order[at - 1];
+			at--;
+		}
+		p->class_order[at] = (uint32_t)i;
+	}
+}
+
+static void
+note_group_index(struct rowparse *p)
+{
+	const struct schema *s = p->s;
+
+	p->group_index = xcalloc(s->ngroup_column + 1, sizeof(*p->group_index));
+	for (size_t i = 0; i < s->ngroup_column; i++)
+		p->group_index[i] = (uint32_t)strtoul(
+		    s->column[s->group_column[i]].name, NULL, 10);
+}
+
+struct rowparse *
+rowparse_new(const struct schema *s, const struct record *header,
+	     enum rowparse_need need, struct error *err)
+{
+	struct rowparse *p = xcalloc(1, sizeof(*p));
+
+	p->s = s;
+	p->need = need;
+	note_missing(p);
+	note_classes(p);
+	if (s->input == INPUT_LIBSVM) {
+		p->label = p->weight = p->split = p->time = ABSENT;
+		note_group_index(p);
+		return p;
+	}
+	if (match_columns(p, header, err) < 0) {
+		rowparse_free(p);
+		return NULL;
+	}
+	note_roles(p);
+	note_moments(p);
+	return p;
+}
+
+void
+rowparse_free(struct rowparse *p)
+{
+	if (!p)
+		return;
+	free(p->field);
+	free(p->identity);
+	free(p->moment);
+	free(p->moment_of);
+	free(p->class_order);
+	free(p->group_index);
+	libsvm_row_release(&p->svm);
+	strbuf_release(&p->scratch);
+	free(p);
+}
+
+bool
+rowparse_has_label(const struct rowparse *p)
+{
+	return p->s->input == INPUT_LIBSVM || p->label != ABSENT;
+}
+
+bool
+rowparse_has_split(const struct rowparse *p)
+{
+	if (p->s->input == INPUT_LIBSVM)
+		return true;
+	switch (p->s->split.by) {
+	case SPLIT_BY_COLUMN:
+		return p->split != ABSENT;
+	case SPLIT_BY_TIME:
+		return p->time != ABSENT;
+	default:
+		return p->has_identity;
+	}
+}
+
+/* --- fields --- */
+
+struct complaint {
+	const char *what;
+	const char *hint;
+};
+
+static const struct complaint NOT_FINITE = {"not finite", " (see --inf)"};
+static const struct complaint NOT_NUMBER = {"not a number",
+					    " (see --bad-number)"};
+static const struct complaint NOT_WEIGHT = {"not a weight", ""};
+static const struct complaint NOT_PART = {"not train, holdout or test", ""};
+
+/* The column's field is in the record. */
+static int
+bad_value(const struct rowparse *p, const struct record *rec, uint32_t column,
+	  const struct complaint *c, struct error *err)
+{
+	size_t i = (size_t)p->field[column];
+	const struct field *f = &rec->field[i];
+	int shown = (int)(f->n < SHOWN_MAX ? f->n : SHOWN_MAX);
+
+	return record_error(rec, i, err, "\"%s\": %s: \"%.*s%s\"%s",
+			    p->s->column[column].name, c->what, shown, f->p,
+			    f->n > SHOWN_MAX ? "..." : "", c->hint);
+}
+
+static bool
+is_missing(const struct rowparse *p, const char *text, size_t n)
+{
+	uint64_t lengths;
+
+	if (n == 0)
+		return p->empty_missing;
+	lengths = p->missing_length[(unsigned char)text[0]];
+	return (lengths >> (n < 63 ? n : 63) & 1) &&
+	       schema_is_missing(p->s, text, n);
+}
+
+/* The field of a column; NULL where a short record was padded. */
+static const struct field *
+field_of(const struct rowparse *p, const struct record *rec, uint32_t column)
+{
+	int i = p->field[column];
+
+	return i != ABSENT && (size_t)i < rec->nfield ? &rec->field[i] : NULL;
+}
+
+static bool
+value_missing(const struct rowparse *p, const struct field *f)
+{
+	return !f || is_missing(p, f->p, f->n);
+}
+
+/* What to do with a field that number_*() did not like: 0 if it counts as
+ * missing. */
+static int
+no_number(const struct rowparse *p, const struct record *rec, uint32_t column,
+	  enum number_status status, struct error *err)
+{
+	bool nonfinite = status == NUMBER_NONFINITE;
+
+	if ((nonfinite ? p->s->inf : p->s->bad_number) == BAD_MISSING)
+		return 0;
+	return bad_value(p, rec, column, nonfinite ? &NOT_FINITE : &NOT_NUMBER,
+			 err);
+}
+
+/* 1: *v is set, 0: missing, -1: error. */
+static int
+read_f64(const struct rowparse *p, const struct record *rec, uint32_t column,
+	 double *v, struct error *err)
+{
+	const struct field *f = field_of(p, rec, column);
+	enum number_status status;
+
+	if (value_missing(p, f))
+		return 0;
+	status = number_f64(f->p, f->n, v);
+	if (status == NUMBER_OK)
+		return 1;
+	return no_number(p, rec, column, status, err);
+}
+
+static int
+read_f32(const struct rowparse *p, const struct record *rec, uint32_t column,
+	 double *v, struct error *err)
+{
+	const struct field *f = field_of(p, rec, column);
+	enum number_status status;
+	float narrow;
+
+	if (value_missing(p, f))
+		return 0;
+	status = number_f32(f->p, f->n, &narrow);
+	if (status == NUMBER_OK) {
+		*v = narrow;
+		return 1;
+	}
+	return no_number(p, rec, column, status, err);
+}
+
+static int
+no_date(const struct rowparse *p, const struct record *rec, uint32_t column,
+	struct error *err)
+{
+	const char *format = p->s->column[column].datetime_format;
+	struct complaint c = {"not a date", NOT_NUMBER.hint};
+	struct strbuf what = STRBUF_INIT;
+
+	if (p->s->bad_number == BAD_MISSING)
+		return 0;
+	if (format) {
+		strbuf_addf(&what, "not a date of the form \"%s\"", format);
+		c.what = what.buf;
+	}
+	bad_value(p, rec, column, &c, err);
+	strbuf_release(&what);
+	return -1;
+}
+
+static int
+read_moment(const struct rowparse *p, const struct record *rec,
+	    struct moment *m, struct error *err)
+{
+	const struct schema_column *c = &p->s->column[m->column];
+	const struct field *f = field_of(p, rec, m->column);
+
+	if (m->n && f && f->n == m->n && memcmp(f->p, m->text, m->n) == 0)
+		return 0;
+	m->n = 0;
+	m->missing = value_missing(p, f);
+	if (m->missing)
+		return 0;
+	if (datetime_parse(f->p, f->n, c->datetime_format, &m->dt) < 0) {
+		m->missing = true;
+		return no_date(p, rec, m->column, err);
+	}
+	if (f->n <= sizeof(m->text)) {
+		memcpy(m->text, f->p, f->n);
+		m->n = f->n;
+	}
+	return 0;
+}
+
+/* --- label, weight, split, time --- */
+
+static bool
+holds(enum threshold_op op, double x, double bound)
+{
+	switch (op) {
+	case OP_GT:
+		return x > bound;
+	case OP_GE:
+		return x >= bound;
+	case OP_LT:
+		return x < bound;
+	case OP_LE:
+		return x <= bound;
+	case OP_EQ:
+		return x == bound;
+	case OP_NE:
+		return x != bound;
+	default:
+		return false;
+	}
+}
+
+static int
+compare_class(const char *name, const char *text, size_t n)
+{
+	size_t len = strlen(name);
+	int c = memcmp(name, text, len < n ? len : n);
+
+	return c ? c : (len > n) - (len < n);
+}
+
+/* Number of the class of this name, -1 if none. */
+static int64_t
+find_class(const struct rowparse *p, const char *text, size_t n)
+{
+	const struct schema *s = p->s;
+	size_t lo = 0, hi = s->nclass;
+
+	if (s->nclass <= LINEAR_CLASSES) {
+		for (size_t i = 0; i < s->nclass; i++) {
+			if (compare_class(s->class_name[i], text, n) == 0)
+				return (int64_t)i;
+		}
+		return -1;
+	}
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		uint32_t at = p->class_order[mid];
+		int c = compare_class(s->class_name[at], text, n);
+
+		if (c == 0)
+			return at;
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return -1;
+}
+
+static bool
+is_positive(const struct schema *s, const char *text, size_t n)
+{
+	return s->positive && compare_class(s->positive, text, n) == 0;
+}
+
+/* 1: row->label is set, 0: missing, -1: error.  i is the label's field. */
+static int
+label_of_class(const struct rowparse *p, const struct record *rec, size_t i,
+	       struct typed_row *row, struct error *err)
+{
+	const struct schema *s = p->s;
+	int64_t class;
+
+	if (s->positive) {
+		row->label = is_positive(s, row->label_text, row->label_bytes);
+		return 1;
+	}
+	if (!s->class_name)
+		return 1;
+	class = find_class(p, row->label_text, row->label_bytes);
+	if (class >= 0) {
+		row->label = (double)class;
+		return 1;
+	}
+	if (p->need == ROWPARSE_FEATURES)
+		return 1;
+	return record_error(
+	    rec, i, err, "the label is none of the %zu classes: \"%.*s\"",
+	    s->nclass,
+	    (int)(row->label_bytes < SHOWN_MAX ? row->label_bytes : SHOWN_MAX),
+	    row->label_text);
+}
+
+static int
+label_of_number(const struct rowparse *p, enum number_status status, double v,
+		struct typed_row *row)
+{
+	const struct schema *s = p->s;
+
+	if (status != NUMBER_OK)
+		return 0;
+	row->label = s->positive_op == OP_NONE
+			 ? v
+			 : holds(s->positive_op, v, s->positive_number);
+	return 1;
+}
+
+static bool
+label_is_number(const struct schema *s)
+{
+	return s->task == TASK_REGRESSION || s->positive_op != OP_NONE;
+}
+
+static int
+read_label(const struct rowparse *p, const struct record *rec,
+	   struct typed_row *row, struct error *err)
+{
+	uint32_t c = (uint32_t)p->label;
+	const struct field *f = field_of(p, rec, c);
+	double v = 0;
+	int got;
+
+	row->label_text = f ? f->p : "";
+	row->label_bytes = f ? f->n : 0;
+	if (!f || (is_missing(p, f->p, f->n) && !is_positive(p->s, f->p, f->n)))
+		return 0;
+	if (!label_is_number(p->s))
+		return label_of_class(p, rec, (size_t)p->field[c], row, err);
+	got = read_f64(p, rec, c, &v, err);
+	return got <= 0 ? got : label_of_number(p, NUMBER_OK, v, row);
+}
+
+static int
+read_weight(const struct rowparse *p, const struct record *rec, double *weight,
+	    struct error *err)
+{
+	uint32_t c = (uint32_t)p->weight;
+	const char *name = p->s->column[c].name;
+	const struct field *f = field_of(p, rec, c);
+
+	if (value_missing(p, f))
+		return record_error(rec, f ? (size_t)p->field[c] : 0, err,
+				    "\"%s\": the weight is missing", name);
+	if (number_f64(f->p, f->n, weight) != NUMBER_OK || *weight < 0)
+		return bad_value(p, rec, c, &NOT_WEIGHT, err);
+	return 0;
+}
+
+static int
+read_time(const struct rowparse *p, const struct record *rec, double *t,
+	  struct error *err)
+{
+	uint32_t c = (uint32_t)p->time;
+	int m = p->moment_of[c];
+	int got;
+
+	if (m != ABSENT) {
+		got = !p->moment[m].missing;
+		*t = p->moment[m].dt.day;
+	} else {
+		got = read_f64(p, rec, c, t, err);
+	}
+	if (got > 0)
+		return 0;
+	*t = NAN;
+	if (got == 0 && p->need == ROWPARSE_ALL)
+		return record_error(
+		    rec,
+		    (size_t)p->field[c] < rec->nfield ? (size_t)p->field[c] : 0,
+		    err, "\"%s\": the time is missing", p->s->column[c].name);
+	return got;
+}
+
+static uint8_t
+hash_bucket(const struct rowparse *p, const struct record *rec)
+{
+	struct split_identity id;
+
+	split_identity_begin(&id, &p->s->split);
+	for (size_t i = 0; i < p->nidentity; i++) {
+		const struct field *f = field_of(p, rec, p->identity[i]);
+
+		split_identity_add(&id, f ? f->p : "", f ? f->n : 0);
+	}
+	return split_identity_bucket(&id);
+}
+
+static int
+read_split(const struct rowparse *p, const struct record *rec, uint8_t *split,
+	   struct error *err)
+{
+	const struct field *f;
+	int byte;
+
+	/* Without an identity only a column or the time can hold out. */
+	*split = p->has_identity ? hash_bucket(p, rec) : SPLIT_BUCKETS - 1;
+	if (p->s->split.by != SPLIT_BY_COLUMN || p->split == ABSENT)
+		return 0;
+	f = field_of(p, rec, (uint32_t)p->split);
+	byte = f ? split_byte_of_word(f->p, f->n, *split) : -1;
+	if (byte < 0 && f)
+		return bad_value(p, rec, (uint32_t)p->split, &NOT_PART, err);
+	if (byte < 0)
+		return record_error(rec, 0, err, "\"%s\": %s",
+				    p->s->column[p->split].name, NOT_PART.what);
+	*split = (uint8_t)byte;
+	return 0;
+}
+
+/* --- features --- */
+
+static void
+part_value(const struct moment *m, enum datetime_part part,
+	   struct typed_value *v)
+{
+	static const char *const text[] = {"0",	 "1",  "2",  "3",  "4",	 "5",
+					   "6",	 "7",  "8",  "9",  "10", "11",
+					   "12", "13", "14", "15", "16", "17",
+					   "18", "19", "20", "21", "22", "23"};
+	int number = part == DT_MONTH	  ? m->dt.month
+		     : part == DT_WEEKDAY ? m->dt.weekday
+					  : m->dt.hour;
+
+	v->missing = m->missing;
+	if (v->missing)
+		return;
+	v->number = part == DT_DAY ? m->dt.day : number;
+	if (part == DT_DAY)
+		return;
+	v->p = text[number];
+	v->n = number < 10 ? 1 : 2;
+}
+
+static int
+read_features(const struct rowparse *p, const struct record *rec,
+	      struct typed_row *row, struct error *err)
+{
+	const struct schema *s = p->s;
+
+	for (size_t i = 0; i < s->nfeature; i++) {
+		const struct schema_feature *ft = &s->feature[i];
+		struct typed_value *v = &row->value[i];
+		const struct field *f;
+		int got;
+
+		if (ft->part != DT_NONE) {
+			part_value(&p->moment[p->moment_of[ft->column]],
+				   ft->part, v);
+			continue;
+		}
+		if (ft->kind == FEATURE_CATEGORY) {
+			f = field_of(p, rec, ft->column);
+			v->missing = value_missing(p, f);
+			v->p = f ? f->p : "";
+			v->n = f ? f->n : 0;
+			continue;
+		}
+		got = ft->kind == FEATURE_F32
+			  ? read_f32(p, rec, ft->column, &v->number, err)
+			  : read_f64(p, rec, ft->column, &v->number, err);
+		if (got < 0)
+			return -1;
+		v->missing = got == 0;
+	}
+	return 0;
+}
+
+static void
+read_key(const struct rowparse *p, const struct record *rec, struct strbuf *key)
+{
+	const struct schema *s = p->s;
+
+	strbuf_reset(key);
+	for (size_t i = 0; i < s->ngroup_column; i++) {
+		const struct field *f = field_of(p, rec, s->group_column[i]);
+
+		groupkey_add(key, f ? f->p : "", f ? f->n : 0);
+	}
+	if (s->ngroup_column == 0)
+		groupkey_add(key, "all", 3);
+}
+
+/* --- rows --- */
+
+/* Sets *fate to ROW_RAGGED for a record to be skipped. */
+static int
+check_fields(const struct rowparse *p, const struct record *rec,
+	     enum row_fate *fate, struct error *err)
+{
+	const char *than = p->s->header ? "the header" : "the first row";
+
+	if (rec->nfield == p->nfield)
+		return 0;
+	if (p->s->ragged == RAGGED_SKIP) {
+		*fate = ROW_RAGGED;
+		return 0;
+	}
+	if (rec->nfield > p->nfield)
+		return record_error(rec, p->nfield, err,
+				    "%zu fields, %s has %zu (see --ragged)",
+				    rec->nfield, than, p->nfield);
+	if (p->s->ragged == RAGGED_PAD)
+		return 0;
+	return record_error(rec, rec->nfield - 1, err,
+			    "%zu fields, %s has %zu (see --ragged)",
+			    rec->nfield, than, p->nfield);
+}
+
+static int
+label_fate(const struct rowparse *p, const struct record *rec, int got,
+	   enum row_fate *fate, struct error *err)
+{
+	size_t i = p->label == ABSENT ? 0 : (size_t)p->field[p->label];
+
+	if (got < 0)
+		return -1;
+	if (got > 0)
+		return 0;
+	if (p->s->missing_label_error && p->need == ROWPARSE_ALL)
+		return record_error(rec, i < rec->nfield ? i : 0, err,
+				    "the label is missing (see "
+				    "--missing-label)");
+	*fate = ROW_NO_LABEL;
+	return 0;
+}
+
+/* Label, weight and fate of a delimited row. */
+static int
+read_outcome(const struct rowparse *p, const struct record *rec,
+	     struct typed_row *row, enum row_fate *fate, struct error *err)
+{
+	if (p->label != ABSENT &&
+	    label_fate(p, rec, read_label(p, rec, row, err), fate, err) < 0)
+		return -1;
+	if (p->weight == ABSENT)
+		return 0;
+	if (*fate != ROW_KEPT && p->need == ROWPARSE_ALL)
+		return 0;
+	if (read_weight(p, rec, &row->weight, err) < 0)
+		return -1;
+	if (row->weight == 0 && *fate == ROW_KEPT)
+		*fate = ROW_NO_WEIGHT;
+	return 0;
+}
+
+static int
+delimited_row(struct rowparse *p, const struct record *rec,
+	      struct typed_row *row, enum row_fate *fate, struct error *err)
+{
+	if (check_fields(p, rec, fate, err) < 0)
+		return -1;
+	if (*fate == ROW_RAGGED)
+		return 0;
+	if (read_outcome(p, rec, row, fate, err) < 0)
+		return -1;
+	if (*fate != ROW_KEPT && p->need == ROWPARSE_ALL)
+		return 0;
+	for (size_t i = 0; i < p->nmoment; i++) {
+		if (read_moment(p, rec, &p->moment[i], err) < 0)
+			return -1;
+	}
+	if (p->time != ABSENT && read_time(p, rec, &row->time, err) < 0)
+		return -1;
+	if (read_split(p, rec, &row->split, err) < 0 ||
+	    read_features(p, rec, row, err) < 0)
+		return -1;
+	read_key(p, rec, &row->key);
+	return 0;
+}
+
+/* Takes the features grouped by out of the pairs and makes the key. */
+static void
+libsvm_key(struct rowparse *p, struct strbuf *key)
+{
+	const struct schema *s = p->s;
+	struct libsvm_row *svm = &p->svm;
+
+	strbuf_reset(key);
+	if (s->ngroup_column == 0)
+		groupkey_add(key, "all", 3);
+	for (size_t g = 0; g < s->ngroup_column; g++) {
+		char text[32] = "0";
+		size_t kept = 0;
+
+		for (size_t i = 0; i < svm->n; i++) {
+			if (svm->index[i] == p->group_index[g]) {
+				jout_real_text(svm->value[i], text);
+				continue;
+			}
+			svm->index[kept] = svm->index[i];
+			svm->value[kept++] = svm->value[i];
+		}
+		svm->n = kept;
+		groupkey_add(key, text, strlen(text));
+	}
+}
+
+static uint8_t
+libsvm_bucket(struct rowparse *p)
+{
+	const struct libsvm_row *svm = &p->svm;
+	struct split_identity id;
+
+	strbuf_reset(&p->scratch);
+	put_u32s(&p->scratch, svm->index, svm->n);
+	put_f64s(&p->scratch, svm->value, svm->n);
+	split_identity_begin(&id, &p->s->split);
+	split_identity_add(&id, svm->label, svm->label_bytes);
+	split_identity_add(&id, p->scratch.buf, p->scratch.len);
+	return split_identity_bucket(&id);
+}
+
+static int
+libsvm_label(struct rowparse *p, const struct record *rec,
+	     struct typed_row *row, struct error *err)
+{
+	const char *text = p->svm.label;
+	size_t n = p->svm.label_bytes;
+	enum number_status status;
+	double v = 0;
+
+	row->label_text = text;
+	row->label_bytes = n;
+	if (is_missing(p, text, n) && !is_positive(p->s, text, n))
+		return 0;
+	if (!label_is_number(p->s))
+		return label_of_class(p, rec, 0, row, err);
+	status = number_f64(text, n, &v);
+	if (status == NUMBER_BAD && p->s->bad_number == BAD_ERROR)
+		return record_error(rec, 0, err,
+				    "the label is not a number: \"%.*s\" "
+				    "(see --bad-number)",
+				    (int)(n < SHOWN_MAX ? n : SHOWN_MAX), text);
+	if (status == NUMBER_NONFINITE && p->s->inf == BAD_ERROR)
+		return record_error(rec, 0, err,
+				    "the label is not finite (see --inf)");
+	return label_of_number(p, status, v, row);
+}
+
+static int
+libsvm_typed_row(struct rowparse *p, const struct record *rec,
+		 struct typed_row *row, enum row_fate *fate, struct error *err)
+{
+	if (libsvm_parse(rec, &p->svm, err) < 0)
+		return -1;
+	if (label_fate(p, rec, libsvm_label(p, rec, row, err), fate, err) < 0)
+		return -1;
+	libsvm_key(p, &row->key);
+	row->split = libsvm_bucket(p);
+	row->entry_index = p->svm.index;
+	row->entry_value = p->svm.value;
+	row->nentry = p->svm.n;
+	return 0;
+}
+
+int
+rowparse_row(struct rowparse *p, const struct record *rec,
+	     struct typed_row *row, enum row_fate *fate, struct error *err)
+{
+	if (!row->value)
+		row->value = xcalloc(p->s->nfeature + 1, sizeof(*row->value));
+	row->label_text = NULL;
+	row->label_bytes = 0;
+	row->label = NAN;
+	row->weight = 1;
+	row->time = NAN;
+	*fate = ROW_KEPT;
+	return p->s->input == INPUT_LIBSVM
+		   ? libsvm_typed_row(p, rec, row, fate, err)
+		   : delimited_row(p, rec, row, fate, err);
+}
+
+void
+typed_row_release(struct typed_row *row)
+{
+	strbuf_release(&row->key);
+	free(row->value);
+	*row = (struct typed_row){0};
+}
+
+enum part
+typed_row_part(const struct typed_row *row, const struct schema *s,
+	       const struct group_facts *facts)
+{
+	uint8_t byte = row->split;
+
+	if (s->split.by == SPLIT_BY_TIME && row->time > facts->time_cutoff)
+		byte = SPLIT_HOLDOUT;
+	return split_part(&s->split, byte, facts->all_train);
+}
+
+/* --- into a block --- */
+
+static uint32_t
+category_code(const struct schema *s, const struct feature_facts *f,
+	      const struct typed_value *v)
+{
+	uint64_t hash;
+
+	if (v->missing)
+		return CODE_MISSING;
+	hash = hash64(v->p, v->n);
+	if (!s->hash_bits)
+		return facts_code(f, hash, v->p, v->n);
+	if (s->hash_bits < 64)
+		hash &= (UINT64_C(1) << s->hash_bits) - 1;
+	return facts_code(f, hash, "", 0);
+}
+
+static void
+put_sparse(const struct typed_row *row, const struct feature_facts *f,
+	   struct block_column *c, uint32_t r)
+{
+	uint64_t at = c->start[r];
+
+	for (size_t i = 0; i < row->nentry; i++, at++) {
+		c->entry_code[at] = facts_sparse_code(f, row->entry_index[i]);
+		c->entry_value[at] = row->entry_value[i];
+	}
+	c->start[r + 1] = at;
+}
+
+static void
+put_missing(struct block_column *c, uint32_t r)
+{
+	c->missing[r / 8] |= (uint8_t)(1u << (r % 8));
+}
+
+void
+typed_row_to_block(const struct typed_row *row, const struct schema *s,
+		   const struct group_facts *facts, struct block *b, uint32_t r)
+{
+	b->label[r] = row->label;
+	if (b->weight)
+		b->weight[r] = row->weight;
+	b->split[r] = row->split;
+	if (s->split.by == SPLIT_BY_TIME && row->time > facts->time_cutoff)
+		b->split[r] = SPLIT_HOLDOUT;
+	for (size_t i = 0; i < s->nfeature; i++) {
+		const struct typed_value *v = &row->value[i];
+		struct block_column *c = &b->column[i];
+		double x = v->missing ? 0 : v->number;
+
+		switch (s->feature[i].kind) {
+		case FEATURE_F32:
+			c->f32[r] = (float)x;
+			break;
+		case FEATURE_F64:
+			c->f64[r] = x;
+			break;
+		case FEATURE_CATEGORY:
+			c->code[r] = category_code(s, &facts->feature[i], v);
+			continue;
+		case FEATURE_SPARSE:
+			put_sparse(row, &facts->feature[i], c, r);
+			continue;
+		}
+		if (v->missing)
+			put_missing(c, r);
+	}
+}
