@@ -74,6 +74,12 @@ put_bytes(struct strbuf *sb, const void *p, size_t n)
 }
 
 void
+put_f32s(struct strbuf *sb, const float *v, size_t n)
+{
+	put_le(sb, v, n, sizeof(*v));
+}
+
+void
 put_f64s(struct strbuf *sb, const double *v, size_t n)
 {
 	put_le(sb, v, n, sizeof(*v));
@@ -202,6 +208,12 @@ get_bytes(struct cursor *c, size_t *n)
 
 	*n = p ? (size_t)len : 0;
 	return p;
+}
+
+void
+get_f32s(struct cursor *c, float *v, size_t n)
+{
+	get_le(c, v, n, sizeof(*v));
 }
 
 void

@@ -23,7 +23,8 @@ void put_f32(struct strbuf *sb, float v);  /* the bits */
 void put_f64(struct strbuf *sb, double v); /* the bits */
 /* u64 length, then the bytes. */
 void put_bytes(struct strbuf *sb, const void *p, size_t n);
-/* n doubles / u32s / u64s, no count. */
+/* n floats / doubles / u32s / u64s, no count. */
+void put_f32s(struct strbuf *sb, const float *v, size_t n);
 void put_f64s(struct strbuf *sb, const double *v, size_t n);
 void put_u32s(struct strbuf *sb, const uint32_t *v, size_t n);
 void put_u64s(struct strbuf *sb, const uint64_t *v, size_t n);
@@ -43,6 +44,7 @@ double get_f64(struct cursor *c);
 /* Borrowed bytes written by put_bytes(); NULL and *n = 0 if bad. */
 const void *get_bytes(struct cursor *c, size_t *n);
 /* Copies n values out; zeros if bad. */
+void get_f32s(struct cursor *c, float *v, size_t n);
 void get_f64s(struct cursor *c, double *v, size_t n);
 void get_u32s(struct cursor *c, uint32_t *v, size_t n);
 void get_u64s(struct cursor *c, uint64_t *v, size_t n);

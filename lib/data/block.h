@@ -19,11 +19,11 @@
 #include "data/schema.h"
 
 struct block_column {
-	float *f32;       /* [nrow] FEATURE_F32 */
-	double *f64;      /* [nrow] FEATURE_F64 */
-	uint32_t *code;   /* [nrow] FEATURE_CATEGORY */
+	float *f32;	  /* [nrow] FEATURE_F32 */
+	double *f64;	  /* [nrow] FEATURE_F64 */
+	uint32_t *code;	  /* [nrow] FEATURE_CATEGORY */
 	uint8_t *missing; /* [(nrow + 7) / 8] numeric: bit r of byte r / 8;
-	                     NULL: none is missing */
+			     NULL: none is missing */
 	/* FEATURE_SPARSE: row r holds entries [start[r], start[r + 1]) */
 	uint64_t *start;      /* [nrow + 1] */
 	uint32_t *entry_code; /* code into the dictionary, or CODE_UNSEEN */
@@ -32,12 +32,12 @@ struct block_column {
 
 struct block {
 	struct arena arena; /* owns the arrays */
-	uint32_t group;     /* ordinal */
+	uint32_t group;	    /* ordinal */
 	uint64_t first_row; /* position of its first row in the group */
 	uint32_t nrow;
-	double *label;  /* [nrow] class number or value */
-	double *weight; /* [nrow], NULL: all 1 */
-	uint8_t *split; /* [nrow] split byte */
+	double *label;		     /* [nrow] class number or value */
+	double *weight;		     /* [nrow], NULL: all 1 */
+	uint8_t *split;		     /* [nrow] split byte */
 	struct block_column *column; /* [schema->nfeature] */
 };
 
@@ -45,16 +45,21 @@ struct block {
  * schema needs; numeric missing bits are made and zero; weight is made if
  * `weighted`.  Memory of an earlier use is reused. */
 void block_shape(struct block *b, const struct schema *s, uint32_t nrow,
-                 uint64_t nentry, bool weighted);
+		 uint64_t nentry, bool weighted);
 void block_release(struct block *b);
+/* Sparse entries of all rows. */
+uint64_t block_entries(const struct block *b, const struct schema *s);
 
 /* Appends the payload of a BLOCK frame to sb. */
 void block_encode(const struct block *b, const struct schema *s,
-                  struct strbuf *sb);
+		  struct strbuf *sb);
 /* Any damage is EXIT_CORRUPT: codes out of range of `facts` too (facts NULL:
- * not checked). */
+ * not checked).  b then holds nothing of use, but may be used again. */
 int block_decode(struct block *b, const struct schema *s,
-                 const struct group_facts *facts, const void *p, size_t n,
-                 struct error *err);
+		 const struct group_facts *facts, const void *p, size_t n,
+		 struct error *err);
+/* Hash of the rows in a payload, the same however LZ4 packed them; it is kept
+ * in the payload and checked by block_decode().  0 if n is too small. */
+uint64_t block_content(const void *p, size_t n);
 
 #endif
