@@ -94,14 +94,80 @@ close_batch(struct journal *j, struct strbuf *records, uint32_t type)
 }
 
 void
+trial_put(const struct trial *t, struct strbuf *sb)
+{
+	put_u32(sb, t->group);
+	put_u32(sb, t->config);
+	put_u32(sb, t->epoch);
+	put_f64(sb, t->loss);
+	put_f64(sb, t->holdout);
+	put_f64(sb, t->sec);
+}
+
+int
+trial_get(struct trial *t, struct cursor *c)
+{
+	t->group = get_u32(c);
+	t->config = get_u32(c);
+	t->epoch = get_u32(c);
+	t->loss = get_f64(c);
+	t->holdout = get_f64(c);
+	t->sec = get_f64(c);
+	return cursor_ok(c) ? 0 : -1;
+}
+
+void
+trial_done_put(const struct trial_done *t, struct strbuf *sb)
+{
+	put_u32(sb, t->group);
+	put_u32(sb, t->config);
+	put_u32(sb, t->epoch);
+	put_u32(sb, (uint32_t)t->status);
+	put_f64(sb, t->loss);
+	put_f64(sb, t->objective);
+	put_u32(sb, METRIC_COUNT);
+	put_f64s(sb, t->metric, METRIC_COUNT);
+	put_f64(sb, t->holdout_weight);
+	put_u64(sb, t->holdout_rows);
+	put_f64(sb, t->sec);
+	put_bytes(sb, t->reason, strnlen(t->reason, sizeof t->reason));
+	put_bytes(sb, t->model, t->model_bytes);
+}
+
+int
+trial_done_get(struct trial_done *t, struct cursor *c)
+{
+	const void *reason;
+	size_t n;
+	uint32_t status;
+
+	*t = (struct trial_done){0};
+	t->group = get_u32(c);
+	t->config = get_u32(c);
+	t->epoch = get_u32(c);
+	status = get_u32(c);
+	t->loss = get_f64(c);
+	t->objective = get_f64(c);
+	if (get_u32(c) != METRIC_COUNT || status > LANE_DIVERGED)
+		return -1;
+	t->status = (enum lane_status)status;
+	get_f64s(c, t->metric, METRIC_COUNT);
+	t->holdout_weight = get_f64(c);
+	t->holdout_rows = get_u64(c);
+	t->sec = get_f64(c);
+	reason = get_bytes(c, &n);
+	if (n >= sizeof t->reason)
+		return -1;
+	if (n > 0)
+		memcpy(t->reason, reason, n);
+	t->model = get_bytes(c, &t->model_bytes);
+	return cursor_ok(c) ? 0 : -1;
+}
+
+void
 journal_add_trial(struct journal *j, const struct trial *t)
 {
-	put_u32(&j->trials, t->group);
-	put_u32(&j->trials, t->config);
-	put_u32(&j->trials, t->epoch);
-	put_f64(&j->trials, t->loss);
-	put_f64(&j->trials, t->holdout);
-	put_f64(&j->trials, t->sec);
+	trial_put(t, &j->trials);
 	if (j->trials.len >= BATCH_BYTES)
 		close_batch(j, &j->trials, FRAME_TRIALS);
 }
@@ -126,19 +192,7 @@ journal_add_done(struct journal *j, const struct trial_done *t)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	put_u32(&sb, t->group);
-	put_u32(&sb, t->config);
-	put_u32(&sb, t->epoch);
-	put_u32(&sb, (uint32_t)t->status);
-	put_f64(&sb, t->loss);
-	put_f64(&sb, t->objective);
-	put_u32(&sb, METRIC_COUNT);
-	put_f64s(&sb, t->metric, METRIC_COUNT);
-	put_f64(&sb, t->holdout_weight);
-	put_u64(&sb, t->holdout_rows);
-	put_f64(&sb, t->sec);
-	put_bytes(&sb, t->reason, strnlen(t->reason, sizeof t->reason));
-	put_bytes(&sb, t->model, t->model_bytes);
+	trial_done_put(t, &sb);
 	frame_add(&j->out, FRAME_DONE, sb.buf, sb.len);
 	strbuf_release(&sb);
 }
@@ -199,16 +253,11 @@ journal_close(struct journal *j, struct error *err)
 static int
 read_trials(struct cursor c, const struct journal_reader *r)
 {
-	while (r->trial && cursor_left(&c) >= TRIAL_BYTES) {
+	while (r->trial && cursor_left(&c) > 0) {
 		struct trial t;
 		int rc;
 
-		t.group = get_u32(&c);
-		t.config = get_u32(&c);
-		t.epoch = get_u32(&c);
-		t.loss = get_f64(&c);
-		t.holdout = get_f64(&c);
-		t.sec = get_f64(&c);
+		trial_get(&t, &c);
 		rc = r->trial(r->ctx, &t);
 		if (rc)
 			return rc;
@@ -219,7 +268,7 @@ read_trials(struct cursor c, const struct journal_reader *r)
 static int
 read_units(struct cursor c, const struct journal_reader *r)
 {
-	while (r->unit && cursor_left(&c) >= UNIT_BYTES) {
+	while (r->unit && cursor_left(&c) > 0) {
 		struct unit u;
 		int rc;
 
@@ -242,29 +291,9 @@ read_units(struct cursor c, const struct journal_reader *r)
 static int
 read_done(struct cursor c, const struct journal_reader *r, bool *bad)
 {
-	struct trial_done t = {0};
-	const void *reason;
-	size_t n;
-	uint32_t status;
+	struct trial_done t;
 
-	t.group = get_u32(&c);
-	t.config = get_u32(&c);
-	t.epoch = get_u32(&c);
-	status = get_u32(&c);
-	t.loss = get_f64(&c);
-	t.objective = get_f64(&c);
-	*bad = get_u32(&c) != METRIC_COUNT || status > LANE_DIVERGED;
-	t.status = (enum lane_status)status;
-	get_f64s(&c, t.metric, METRIC_COUNT);
-	t.holdout_weight = get_f64(&c);
-	t.holdout_rows = get_u64(&c);
-	t.sec = get_f64(&c);
-	reason = get_bytes(&c, &n);
-	*bad |= n >= sizeof t.reason;
-	if (!*bad && n > 0)
-		memcpy(t.reason, reason, n);
-	t.model = get_bytes(&c, &t.model_bytes);
-	*bad |= !cursor_done(&c);
+	*bad = trial_done_get(&t, &c) || !cursor_done(&c);
 	return *bad || r->done == NULL ? 0 : r->done(r->ctx, &t);
 }
 

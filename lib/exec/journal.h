@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/bytes.h"
 #include "base/error.h"
-#include "base/strbuf.h"
 #include "model/learner.h"
 #include "model/metric.h"
 
@@ -56,6 +56,13 @@ struct unit {
 	double start_sec, end_sec; /* since the run's start */
 	uint64_t rows, bytes_sent;
 };
+
+/* The bytes of one record, in a frame or a message.  get returns -1 on bytes
+ * that are none; the model of a DONE record is borrowed from them. */
+void trial_put(const struct trial *t, struct strbuf *sb);
+int trial_get(struct trial *t, struct cursor *c);
+void trial_done_put(const struct trial_done *t, struct strbuf *sb);
+int trial_done_get(struct trial_done *t, struct cursor *c);
 
 /* --- writing (one worker) --- */
 struct journal;

@@ -28,6 +28,7 @@ struct message {
 struct transport {
 	const struct transport_ops *ops;
 	uint32_t rank, size;
+	bool lost; /* the last error was a peer that has gone */
 };
 
 struct transport_ops {

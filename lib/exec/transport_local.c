@@ -40,8 +40,9 @@ struct transport_local {
 };
 
 static int
-peer_gone(const struct peer *p, struct error *err)
+peer_gone(struct transport_local *t, const struct peer *p, struct error *err)
 {
+	t->base.lost = true;
 	if (p->id == TRANSPORT_PARENT)
 		return error_set(err, EXIT_CANNOT, "kp-train has gone");
 	return error_set(err, EXIT_CANNOT, "worker %" PRIu32 " has gone",
@@ -58,7 +59,7 @@ peer_shut(struct peer *p)
 
 /* Sends what the socket takes now. */
 static int
-peer_push(struct peer *p, struct error *err)
+peer_push(struct transport_local *t, struct peer *p, struct error *err)
 {
 	while (p->fd >= 0 && p->out_at < p->out.len) {
 		ssize_t k = send(p->fd, p->out.buf + p->out_at,
@@ -71,7 +72,7 @@ peer_push(struct peer *p, struct error *err)
 		if (k < 0 && p->goodbye)
 			break;
 		if (k < 0)
-			return peer_gone(p, err);
+			return peer_gone(t, p, err);
 		p->out_at += (size_t)k;
 	}
 	strbuf_reset(&p->out);
@@ -107,7 +108,8 @@ peer_pull(struct peer *p)
 
 /* 1: took a message; 0: none whole yet; -1: nonsense or a silent end. */
 static int
-peer_take(struct peer *p, struct message *m, struct error *err)
+peer_take(struct transport_local *t, struct peer *p, struct message *m,
+          struct error *err)
 {
 	while (p->in.len - p->in_at >= HEADER_BYTES) {
 		struct cursor c = cursor_of(p->in.buf + p->in_at,
@@ -147,7 +149,7 @@ peer_take(struct peer *p, struct message *m, struct error *err)
 	}
 	if (p->fd < 0 && !p->goodbye) {
 		p->goodbye = true; /* told once */
-		return peer_gone(p, err);
+		return peer_gone(t, p, err);
 	}
 	return 0;
 }
@@ -157,7 +159,7 @@ take_any(struct transport_local *t, struct message *m, struct error *err)
 {
 	for (size_t i = 0; i < t->npeer; i++) {
 		struct peer *p = &t->peer[(t->turn + i) % t->npeer];
-		int rc = peer_take(p, m, err);
+		int rc = peer_take(t, p, m, err);
 
 		if (rc) {
 			t->turn = (size_t)(p - t->peer) + 1;
@@ -196,7 +198,7 @@ exchange_bytes(struct transport_local *t, int wait_ms, struct error *err)
 		if (p->fd < 0)
 			continue;
 		got = t->poll[n++].revents;
-		if ((got & POLLOUT) && peer_push(p, err))
+		if ((got & POLLOUT) && peer_push(t, p, err))
 			return -1;
 		if (got & (POLLIN | POLLHUP | POLLERR))
 			peer_pull(p);
@@ -237,13 +239,13 @@ local_send(struct transport *base, uint32_t to, uint32_t tag, const void *b,
 	struct peer *p = find_peer(t, to);
 
 	if (p->fd < 0)
-		return peer_gone(p, err);
+		return peer_gone(t, p, err);
 	put_u32(&p->out, tag);
 	put_u32(&p->out, 0);
 	put_u64(&p->out, n);
 	strbuf_add(&p->out, b, n);
 	t->bytes_sent += HEADER_BYTES + n;
-	return peer_push(p, err);
+	return peer_push(t, p, err);
 }
 
 static uint64_t
@@ -267,7 +269,7 @@ local_close(struct transport *base)
 			int flags = fcntl(p->fd, F_GETFL);
 
 			fcntl(p->fd, F_SETFL, flags & ~O_NONBLOCK);
-			peer_push(p, &gone);
+			peer_push(t, p, &gone);
 		}
 		peer_shut(p);
 		strbuf_release(&p->in);
@@ -290,7 +292,7 @@ transport_local_new(uint32_t rank, uint32_t size, const int *fd, int parent_fd)
 {
 	struct transport_local *t = xcalloc(1, sizeof *t);
 
-	t->base = (struct transport){&local_ops, rank, size};
+	t->base = (struct transport){&local_ops, rank, size, false};
 	t->npeer = (size_t)size + 1;
 	t->peer = xcalloc(t->npeer, sizeof *t->peer);
 	t->poll = xcalloc(t->npeer, sizeof *t->poll);

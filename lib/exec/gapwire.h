@@ -1,0 +1,70 @@
+#ifndef KP_EXEC_GAPWIRE_H
+#define KP_EXEC_GAPWIRE_H
+
+/*
+ * gapwire - what the messages of a run mean: tags and payloads.
+ *
+ * Between holders of a group, down and up a binary tree rooted at its owner
+ * (the last holder is position 0, the one before it 1, and so on; the children
+ * of i are 2 i + 1 and 2 i + 2):
+ *
+ *	REQUEST  a pass to take: struct gap_request, then the pack's point
+ *	REPLY    group, pack, sequence; then the partial and metrics
+ *	END      group: it is finished, forget its rows
+ *
+ * Between a worker and kp-train:
+ *
+ *	PROGRESS  configs finished, of how many
+ *	TRIAL, DONE  records as they happen (only when asked for)
+ *	FINISHED  all units of the worker are done and on disk
+ *	FAILED    why the worker ends
+ *	STOP      from kp-train: save and end
+ */
+
+#include "base/bytes.h"
+#include "exec/journal.h"
+
+enum gap_tag {
+	TAG_REQUEST = 1,
+	TAG_REPLY,
+	TAG_END,
+	TAG_PROGRESS,
+	TAG_TRIAL,
+	TAG_DONE,
+	TAG_FINISHED,
+	TAG_FAILED,
+	TAG_STOP,
+};
+
+enum pass_kind {
+	PASS_TRAIN, /* sums for the solver, and the light hold-out metric */
+	PASS_FINAL, /* all hold-out metrics of lanes that have ended */
+};
+
+struct gap_request {
+	uint32_t group, pack, sequence;
+	enum pass_kind kind;
+	uint32_t lanes; /* PASS_FINAL: bit i: lane i has ended */
+	uint32_t config[PACK_LANES_MAX]; /* of the lanes, [n] */
+	uint32_t n;
+};
+
+void gap_request_put(const struct gap_request *r, struct strbuf *sb);
+/* -1: not a request */
+int gap_request_get(struct gap_request *r, struct cursor *c);
+
+struct gap_progress {
+	uint64_t done, total; /* (group, config) pairs this worker owns */
+};
+void gap_progress_put(const struct gap_progress *g, struct strbuf *sb);
+int gap_progress_get(struct gap_progress *g, struct cursor *c);
+
+struct gap_failure {
+	uint32_t code; /* enum exit_code */
+	bool lost;     /* because another process has gone */
+	char text[ERROR_TEXT_MAX];
+};
+void gap_failure_put(const struct gap_failure *f, struct strbuf *sb);
+int gap_failure_get(struct gap_failure *f, struct cursor *c);
+
+#endif
