@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include "base/bytes.h"
-#include "data/jbytes.h"
 
 void
 groupkey_add(struct strbuf *key, const void *p, size_t n)
@@ -140,7 +139,8 @@ static int
 parse_array(const char *text, size_t nfield, struct strbuf *key,
 	    struct error *err)
 {
-	struct strbuf doc = STRBUF_INIT, field = STRBUF_INIT;
+	static const char *const known[] = {"key", NULL};
+	struct strbuf doc = STRBUF_INIT;
 	const struct jvalue *array;
 	struct jvalue *root;
 	size_t n;
@@ -148,18 +148,20 @@ parse_array(const char *text, size_t nfield, struct strbuf *key,
 
 	strbuf_addf(&doc, "{\"key\":%s}", text);
 	root = jsonio_parse(doc.buf, doc.len, "group", err);
-	if (!root || jsonio_get_array(root, "key", &array, &n, err) < 0 ||
-	    n != nfield)
+	if (!root || jsonio_check_keys(root, known, err) < 0 ||
+	    jsonio_get_array(root, "key", &array, &n, err) < 0 || n != nfield)
 		goto out;
 	for (size_t i = 0; i < n; i++) {
-		if (jbytes_of(jsonio_at(array, i), &field, err) < 0)
+		const char *field;
+		size_t len;
+
+		if (jsonio_string(jsonio_at(array, i), &field, &len, err) < 0)
 			goto out;
-		groupkey_add(key, field.buf, field.len);
+		groupkey_add(key, field, len);
 	}
 	ret = 0;
 out:
 	jsonio_free(root);
-	strbuf_release(&field);
 	strbuf_release(&doc);
 	return ret;
 }

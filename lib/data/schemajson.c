@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include "base/strbuf.h"
-#include "data/jbytes.h"
 #include "data/schema.h"
 
 /* Words of the enumerations, in their order; NULL ends. */
@@ -196,12 +195,13 @@ get_u32_below(const struct jvalue *o, const char *key, uint64_t limit,
 
 /* A C string of s's arena: no NUL may be in it. */
 static int
-keep_text(struct schema *s, const struct strbuf *text, const char **out,
+keep_text(struct schema *s, const char *text, size_t n, const char **out,
 	  struct error *err)
 {
-	if (memchr(text->buf, '\0', text->len))
-		return error_set(err, EXIT_CORRUPT, "a name with a NUL byte");
-	*out = arena_memdup(&s->arena, text->buf, text->len);
+	if (memchr(text, '\0', n))
+		return error_set(err, EXIT_CORRUPT, "a NUL byte in \"%s\"",
+				 text);
+	*out = arena_memdup(&s->arena, text, n);
 	return 0;
 }
 
@@ -209,13 +209,12 @@ static int
 get_text(struct schema *s, const struct jvalue *o, const char *key,
 	 const char **out, struct error *err)
 {
-	struct strbuf text = STRBUF_INIT;
-	int ret = -1;
+	const char *text;
+	size_t n;
 
-	if (jbytes_get(o, key, &text, err) == 0)
-		ret = keep_text(s, &text, out, err);
-	strbuf_release(&text);
-	return ret;
+	if (jsonio_get_string(o, key, &text, &n, err) < 0)
+		return -1;
+	return keep_text(s, text, n, out, err);
 }
 
 struct texts {
@@ -227,23 +226,20 @@ static int
 get_texts(struct schema *s, const struct jvalue *o, const char *key,
 	  struct texts *out, struct error *err)
 {
-	struct strbuf text = STRBUF_INIT;
 	const struct jvalue *a;
-	int ret = -1;
 
 	if (jsonio_get_array(o, key, &a, &out->n, err) < 0)
 		return -1;
 	out->text = arena_calloc(&s->arena, out->n, sizeof(*out->text));
-	for (size_t i = 0; i < out->n; i++)
-		if (jbytes_of(jsonio_at(a, i), &text, err) < 0 ||
-		    keep_text(s, &text, &out->text[i], err) < 0) {
-			error_context(err, "\"%s\"", key);
-			goto out;
-		}
-	ret = 0;
-out:
-	strbuf_release(&text);
-	return ret;
+	for (size_t i = 0; i < out->n; i++) {
+		const char *text;
+		size_t n;
+
+		if (jsonio_string(jsonio_at(a, i), &text, &n, err) < 0 ||
+		    keep_text(s, text, n, &out->text[i], err) < 0)
+			return error_context(err, "\"%s\"", key);
+	}
+	return 0;
 }
 
 static int
@@ -359,26 +355,21 @@ static int
 load_format(struct schema *s, const struct jvalue *v, struct error *err)
 {
 	struct record_format *f = &s->format;
-	struct strbuf delimiter = STRBUF_INIT;
-	int ret = -1;
+	const char *delimiter;
+	size_t n;
 
-	if (jbytes_get(v, "delimiter", &delimiter, err) < 0)
-		goto out;
-	if (delimiter.len != 1) {
-		error_set(err, EXIT_CORRUPT, "\"delimiter\": not one byte");
-		goto out;
-	}
-	f->delimiter = delimiter.buf[0];
+	if (jsonio_get_string(v, "delimiter", &delimiter, &n, err) < 0)
+		return -1;
+	if (n != 1)
+		return error_set(err, EXIT_CORRUPT,
+				 "\"delimiter\": not one byte");
+	f->delimiter = delimiter[0];
 	if (jsonio_get_bool(v, "quoted", &f->quoted, err) < 0 ||
 	    jsonio_get_bool(v, "trim", &f->trim, err) < 0 ||
 	    jsonio_get_bool(v, "keep_blank", &f->keep_blank, err) < 0 ||
-	    jsonio_get_bool(v, "whole_line", &f->whole_line, err) < 0 ||
-	    jsonio_get_bool(v, "header", &s->header, err) < 0)
-		goto out;
-	ret = 0;
-out:
-	strbuf_release(&delimiter);
-	return ret;
+	    jsonio_get_bool(v, "whole_line", &f->whole_line, err) < 0)
+		return -1;
+	return jsonio_get_bool(v, "header", &s->header, err);
 }
 
 static int
