@@ -6,10 +6,12 @@
  *
  * The default format is ISO 8601: YYYY-MM-DD (also YYYY/M/D and YYYYMMDD),
  * optionally 'T' or a space and HH[:MM[:SS[.fraction]]], optionally Z or
- * +HH:MM (shifted to UTC).  Other formats are strptime-like: %Y %y %m %d %j
- * %b %B (English) %H %I %p %M %S %f %z %s %%, anything else literal, spaces
- * match any run of spaces.  Proleptic Gregorian calendar, years 0001-9999; no
- * local time zone is ever consulted.  Impossible dates are refused.
+ * +HH:MM (also +HHMM, +HH; shifted to UTC).  Other formats are strptime-like:
+ * %Y %y %m %d %j %b %B (English) %H %I %p %M %S %f %z %s %%, anything else
+ * literal; spaces match any run of spaces, or none.  A format must have a year
+ * or %s; month and day are 1 where it has none.  Proleptic Gregorian calendar,
+ * years 0001-9999; no local time zone is ever consulted.  Impossible dates are
+ * refused; second 60, of a leap second, is the next minute's first.
  */
 
 #include <stddef.h>

@@ -8,7 +8,8 @@
  * "nan" in any case, signed, are recognised as non-finite.
  *
  * Most fields take a fast exact path (Clinger 1990: few digits, small
- * exponent); the rest goes to strtod.
+ * exponent), up to 19 digits and exponents one of exact whole numbers; the
+ * rest goes to strtod.
  */
 
 #include <stddef.h>
@@ -20,7 +21,8 @@ enum number_status { NUMBER_OK, NUMBER_NONFINITE, NUMBER_BAD };
 enum number_status number_f64(const char *p, size_t n, double *v);
 /* Rounded once, decimal to float32 (not through double). */
 enum number_status number_f32(const char *p, size_t n, float *v);
-/* 1 if the field is an integer that float32 would not hold exactly. */
+/* 1 if the field is an integer that float32 would not hold exactly: digits,
+ * perhaps a sign, perhaps a point and zeros, but no exponent. */
 int number_needs_f64(const char *p, size_t n);
 
 #endif

@@ -10,12 +10,14 @@
  *
  * CSV is RFC 4180 as libcsv reads it in strict mode: quotes only around whole
  * fields, doubled inside; an open quote at the end of the file is an error; no
- * trimming unless asked.  Records without a quote are split here, without
- * libcsv, to the same result.  Lines end in LF, CRLF or bare CR; quoted
- * newlines stay in their field.  A UTF-8 byte order mark at the start of a
- * file is skipped (and is part of no record).  Blank lines are skipped where
- * a record has more than one field (see `keep_blank`).  Nothing is guessed
- * from content.
+ * trimming unless asked.  Records without quoted quotes or newlines are split
+ * here, without libcsv, to the same result.  Lines end in LF, CRLF or bare CR;
+ * quoted newlines stay in their field.  A UTF-8 byte order mark at the start
+ * of a file is skipped (and is part of no record, and of no column).  Blank
+ * lines are skipped, and part of no record, unless `keep_blank`; under `trim`
+ * so are lines of spaces.  NUL is a byte like any other.  Nothing is guessed
+ * from content.  A record is at most 256 MB long and has at most 4,194,304
+ * fields: anything above is EXIT_DATA.
  *
  * Knows nothing of columns' types, headers or groups.
  */
@@ -37,7 +39,8 @@ struct record_format {
 struct field {
 	const char *p; /* not NUL-terminated */
 	size_t n;
-	uint32_t column; /* byte column in its physical line, from 1 */
+	uint32_t column; /* byte column of its first byte (an opening quote or
+	                    trimmed space too) in its physical line, from 1 */
 	uint32_t line;   /* physical line relative to the record's first */
 };
 
@@ -59,14 +62,15 @@ struct record_reader *record_reader_new(const struct record_format *format,
                                         size_t nfile);
 void record_reader_free(struct record_reader *r); /* NULL is legal */
 
-/* A reader over bytes in memory, for tests and fuzzing. */
+/* A reader over borrowed bytes in memory, for tests and fuzzing: they are taken
+ * a few at a time, so that every seam is met. */
 struct record_reader *record_reader_of(const struct record_format *format,
                                        const void *p, size_t n,
                                        const char *name);
 
 /* 1: *rec is the next record, valid until the next call; 0: end; -1: error.
  * A quoting error is EXIT_DATA "FILE:LINE:COLUMN: ..."; a file that cannot
- * be read is EXIT_CANNOT. */
+ * be read is EXIT_CANNOT.  After an error every further call fails alike. */
 int record_next(struct record_reader *r, struct record *rec,
                 struct error *err);
 
@@ -75,7 +79,8 @@ int record_next(struct record_reader *r, struct record *rec,
 size_t record_file_index(const struct record_reader *r);
 uint64_t record_bytes_read(const struct record_reader *r);
 
-/* Makes err "FILE:LINE:COLUMN: TEXT" for field i of rec; returns -1. */
+/* Makes err EXIT_DATA "FILE:LINE:COLUMN: TEXT" for field i of rec (one it does
+ * not have: its first byte); returns -1. */
 int record_error(const struct record *rec, size_t i, struct error *err,
                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
