@@ -60,10 +60,11 @@ struct record_reader {
 
 	struct field *field;
 	size_t nfield, field_cap;
-	size_t nview;	/* fields that point into buf */
-	size_t at;	/* where the field being read starts */
-	size_t stop;	/* line end's offset, or the end of the file */
-	size_t line_at; /* this physical line's start */
+	size_t nview;	  /* fields that point into buf */
+	bool last_quoted; /* so is the last field of the line */
+	size_t at;	  /* where the field being read starts */
+	size_t stop;	  /* line end's offset, or the end of the file */
+	size_t line_at;	  /* this physical line's start */
 
 	struct csv_parser csv;
 	struct strbuf text; /* unquoted fields */
