@@ -81,7 +81,7 @@ add_line(struct strbuf *sb, const struct progress *p, uint64_t done,
 	if (p->total)
 		strbuf_addf(sb, "/%" PRIu64 " (%.0f %%)", p->total,
 			    100.0 * (double)done / (double)p->total);
-	strbuf_addf(sb, ", %.3g/s", rate);
+	strbuf_addf(sb, ", %.*f/s", rate < 100 ? 1 : 0, rate);
 	if (p->total > done && rate > 0) {
 		strbuf_addstr(sb, ", ETA ");
 		add_duration(sb, (double)(p->total - done) / rate);

@@ -26,7 +26,10 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "base/error.h"
 
 static int check_tests, check_bad_tests;
@@ -68,6 +71,47 @@ check_done(void)
 	printf("1..%d\n", check_tests);
 	return check_bad_tests > 0;
 }
+
+/* What a function that may exit did, run in a child. */
+struct check_child {
+	int status; /* exit status; -1: killed */
+	char out[8192], err[8192];
+};
+
+static inline void
+check_child_run(struct check_child *c, void (*run)(void))
+{
+	FILE *out = tmpfile(), *err = tmpfile();
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		dup2(fileno(out), STDOUT_FILENO);
+		dup2(fileno(err), STDERR_FILENO);
+		run();
+		exit(0);
+	}
+	waitpid(pid, &status, 0);
+	c->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	rewind(out);
+	rewind(err);
+	c->out[fread(c->out, 1, sizeof(c->out) - 1, out)] = '\0';
+	c->err[fread(c->err, 1, sizeof(c->err) - 1, err)] = '\0';
+	fclose(out);
+	fclose(err);
+}
+
+/* The child's exit status and the whole of its stdout and stderr. */
+#define CHECK_CHILD(run, want_status, want_out, want_err)                      \
+	do {                                                                   \
+		struct check_child check_c;                                    \
+		check_child_run(&check_c, run);                                \
+		CHECK_INT(check_c.status, want_status);                        \
+		CHECK_STR(check_c.out, want_out);                              \
+		CHECK_STR(check_c.err, want_err);                              \
+	} while (0)
 
 #define CHECK(cond)                                                            \
 	do {                                                                   \
