@@ -76,8 +76,11 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) -c -o $@ $<
 
-$(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(fobj)
+$(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(F)/libkp.a
 	$(CLANG) $(SANFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
+$(F)/libkp.a: $(fobj)
+	$(RM) $@ && $(AR) rcs $@ $^
 
 $(F)/%.o: %.c
 	@mkdir -p $(@D)

@@ -131,15 +131,16 @@ edit_distance(const char *a, const char *b)
 		d[j] = j;
 	for (size_t i = 1; i <= na; i++) {
 		size_t *row = d + i * width, *up = row - width;
+		size_t *up_up = i > 1 ? up - width : NULL;
 
 		row[0] = i;
 		for (size_t j = 1; j <= nb; j++) {
 			row[j] = least(up[j], row[j - 1]) + 1;
 			row[j] =
 			    least(row[j], up[j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			if (up_up && j > 1 && a[i - 1] == b[j - 2] &&
 			    a[i - 2] == b[j - 1])
-				row[j] = least(row[j], up[j - 2 - width] + 1);
+				row[j] = least(row[j], up_up[j - 2] + 1);
 		}
 	}
 	distance = d[na * width + nb];
