@@ -45,6 +45,21 @@ small_project() {
 	equal "$output" ""
 }
 
+@test "make deps installs only what is missing, as root or by sudo" {
+	mkdir bin
+	cat >bin/dpkg-query <<-'END'
+		#!/bin/sh
+		[ "$4" = jq ] || [ "$4" = bats ] || echo installed
+	END
+	printf '#!/bin/sh\necho "$@" >>apt.log\n' >bin/apt-get
+	printf '#!/bin/sh\nexec "$@"\n' >bin/sudo
+	chmod +x bin/*
+	PATH=$PWD/bin:$PATH run -0 "$ROOT/.ci/deps"
+	equal "${lines[0]}" "deps: installing bats jq"
+	equal "$(cat apt.log)" "update -q
+install -q -y --no-install-recommends bats jq"
+}
+
 @test "the test runner counts passed, failed and skipped, and names them" {
 	small_project
 	printf '#!/bin/sh\necho ok 1 - a\necho 1..1\n' >good
