@@ -22,8 +22,9 @@ struct index_group {
 	uint32_t nblock;
 	uint32_t flags; /* INDEX_ALL_TRAIN, INDEX_ONE_CLASS */
 	uint64_t facts_offset, facts_bytes; /* whole frame in `groups` */
-	uint64_t entries;                   /* sparse entries, all rows */
-	uint64_t key_offset;                /* in index.keys */
+	uint64_t entries;		    /* sparse entries, all rows */
+	uint64_t checksum;		    /* of the GROUP frame */
+	uint64_t key_offset;		    /* in index.keys */
 	uint32_t key_bytes;
 };
 #define INDEX_ALL_TRAIN 1u
@@ -31,9 +32,10 @@ struct index_group {
 
 struct index_block {
 	uint64_t offset, bytes; /* the whole frame */
-	uint32_t file;          /* number of the block file */
+	uint32_t file;		/* number of the block file */
 	uint32_t group;
 	uint64_t first_row; /* position in the group */
+	uint64_t content;   /* block_content() */
 	uint32_t nrow;
 };
 
@@ -48,21 +50,21 @@ struct index {
 static inline uint64_t
 index_rows(const struct index_group *g)
 {
-	return g->rows[PART_TRAIN] + g->rows[PART_HOLDOUT] +
-	       g->rows[PART_TEST];
+	return g->rows[PART_TRAIN] + g->rows[PART_HOLDOUT] + g->rows[PART_TEST];
 }
 
 struct dataset_totals {
 	uint64_t rows, rows_part[PART_COUNT];
 	uint64_t groups, blocks;
 	uint64_t left_out_label, left_out_weight, left_out_ragged;
-	uint64_t bytes_in;    /* of input text read */
-	double label_mean;    /* weighted, over all training rows */
-	double weight_sum;    /* over all training rows */
+	uint64_t bytes_in; /* of input text read */
+	double label_mean; /* weighted, over all training rows */
+	double weight_sum; /* over all training rows */
 };
 
 /* --- reading --- */
 
+/* Not for use by several threads at once: open it once for each. */
 struct dataset;
 
 /* Loads manifest and index; EXIT_CORRUPT on damage, EXIT_CANNOT if there is
@@ -73,36 +75,39 @@ const char *dataset_path(const struct dataset *d); /* absolute */
 const struct schema *dataset_schema(const struct dataset *d);
 const struct index *dataset_index(const struct dataset *d);
 const struct dataset_totals *dataset_totals(const struct dataset *d);
-/* Hash of everything that decides a model's bytes: schema, rows, order. */
+/* Hash of everything that decides a model's bytes: schema, facts, rows, order;
+ * the same for the same content however LZ4 packed it. */
 uint64_t dataset_fingerprint(const struct dataset *d);
 
 /* Reads and checks the GROUP frame of a group; the caller releases f. */
-int dataset_read_facts(struct dataset *d, size_t group,
-                       struct group_facts *f, struct error *err);
+int dataset_read_facts(struct dataset *d, size_t group, struct group_facts *f,
+		       struct error *err);
 /* Reads, checks and decodes block number `block` of the index into b. */
 int dataset_read_block(struct dataset *d, size_t block,
-                       const struct group_facts *facts, struct block *b,
-                       struct error *err);
+		       const struct group_facts *facts, struct block *b,
+		       struct error *err);
 /* Ordinal of the group with this encoded key, -1 if none: binary search. */
 int64_t dataset_find_group(const struct dataset *d, const void *key,
-                           size_t key_bytes);
+			   size_t key_bytes);
 
 /* --- writing: groups in ascending key order, each: facts, then blocks --- */
 
 struct dataset_writer;
 
-struct dataset_writer *dataset_writer_new(const char *path,
-                                          struct error *err);
-/* f->ordinal must be the number of groups begun before. */
+struct dataset_writer *dataset_writer_new(const char *path, struct error *err);
+/* A block file is full at so many bytes (1 GB unless set). */
+void dataset_writer_set_file_bytes(struct dataset_writer *w, uint64_t bytes);
+/* f->ordinal must be the number of groups begun before, its key above theirs,
+ * and the group before must be whole. */
 int dataset_writer_group(struct dataset_writer *w, const struct schema *s,
-                         const struct group_facts *f, struct error *err);
+			 const struct group_facts *f, struct error *err);
 /* Blocks of the group begun last, rows consecutive from 0. */
 int dataset_writer_block(struct dataset_writer *w, const struct schema *s,
-                         const struct block *b, struct error *err);
+			 const struct block *b, struct error *err);
 /* Writes index and manifest, renames; frees w whatever happens.  rows, parts,
  * groups, blocks of totals are filled in here. */
 int dataset_writer_commit(struct dataset_writer *w, const struct schema *s,
-                          struct dataset_totals *totals, struct error *err);
+			  struct dataset_totals *totals, struct error *err);
 void dataset_writer_drop(struct dataset_writer *w); /* NULL is legal */
 
 #endif
