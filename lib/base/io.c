@@ -277,7 +277,8 @@ int
 io_read_file(const char *path, size_t max_bytes, struct strbuf *sb,
 	     struct error *err)
 {
-	int fd = io_open_read(path, err);
+	bool is_stdin = strcmp(path, "-") == 0;
+	int fd = is_stdin ? STDIN_FILENO : io_open_read(path, err);
 	size_t start = sb->len;
 	struct stat st;
 	ssize_t got;
@@ -308,7 +309,8 @@ io_read_file(const char *path, size_t max_bytes, struct strbuf *sb,
 	else
 		ret = 0;
 out:
-	close(fd);
+	if (!is_stdin)
+		close(fd);
 	if (ret < 0)
 		strbuf_truncate(sb, start);
 	return ret;

@@ -37,7 +37,8 @@ int outdir_begin(const char *path, struct strbuf *tmp, struct error *err);
 int outdir_commit(const char *tmp, const char *path, struct error *err);
 void outdir_drop(const char *tmp);
 
-/* Whole file into sb; larger than max_bytes is an error (0: no bound). */
+/* Whole file into sb; larger than max_bytes is an error (0: no bound). The
+ * path "-" is standard input. */
 int io_read_file(const char *path, size_t max_bytes, struct strbuf *sb,
                  struct error *err);
 /* All n bytes or an error; EINTR is retried.  name is for the message. */

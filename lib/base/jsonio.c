@@ -388,6 +388,23 @@ close_with(struct jout *j, int bracket)
 	j->first = false;
 }
 
+int
+jout_begin_line(struct jout *j)
+{
+	int indent = j->indent;
+
+	before_item(j);
+	j->after_key = true; /* nothing more before the item */
+	j->indent = 0;
+	return indent;
+}
+
+void
+jout_end_line(struct jout *j, int indent)
+{
+	j->indent = indent;
+}
+
 void
 jout_object(struct jout *j)
 {

@@ -72,6 +72,10 @@ struct jout {
 };
 
 void jout_begin(struct jout *j, struct strbuf *sb, int indent);
+/* The next item, whatever is in it, comes on one line; jout_end_line() takes
+ * what jout_begin_line() returned and goes on indenting. */
+int jout_begin_line(struct jout *j);
+void jout_end_line(struct jout *j, int indent);
 void jout_object(struct jout *j); /* { ... jout_end_object() */
 void jout_end_object(struct jout *j);
 void jout_array(struct jout *j);

@@ -15,6 +15,8 @@
 #include "plan/partition.h"
 #include "plan/space.h"
 
+#define PLAN_EPOCHS_MAX 1000000
+
 struct plan_pack {
 	uint32_t config[PACK_LANES_MAX]; /* positions in space.config */
 	uint32_t n;

@@ -23,12 +23,11 @@ struct plan_options {
 	struct opt_list param; /* "NAME=..." (space.h) */
 	const char *search;    /* "grid[:POINTS]", "random:N" */
 	int64_t seed;
-	int64_t epochs;        /* 0: the learner's default */
+	int64_t epochs; /* 0: the learner's default */
 	int64_t pack_width;
 	int64_t min_rows;
 };
 
-#define PLAN_EPOCHS_MAX 1000000
 #define PLAN_MIN_ROWS_MAX 1000000000
 #define PLAN_SEED_MAX 9007199254740992.0 /* 2^53 */
 
@@ -74,7 +73,7 @@ uint32_t plan_default_workers(void);
  * options make no sense or do not fit the dataset's task; the plan then holds
  * nothing. */
 int plan_build(struct plan *p, const struct plan_options *o,
-               const struct dataset *d, struct partition *taken,
-               struct error *err);
+	       const struct dataset *d, struct partition *taken,
+	       struct error *err);
 
 #endif

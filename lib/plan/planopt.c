@@ -1,0 +1,90 @@
+#include "plan/planopt.h"
+
+#include <sched.h>
+#include <unistd.h>
+#include "base/strbuf.h"
+
+void
+plan_options_release(struct plan_options *o)
+{
+	opt_list_release(&o->param);
+}
+
+uint32_t
+plan_default_workers(void)
+{
+	cpu_set_t cores;
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
+		n = CPU_COUNT(&cores);
+	return n < 1 ? 1 : n > WORKERS_MAX ? WORKERS_MAX : (uint32_t)n;
+}
+
+/* The learner of a name, or NULL and err. */
+static const struct learner *
+find_learner(const char *name, struct error *err)
+{
+	const struct learner *l = name ? learner_by_name(name) : NULL;
+	const char *names[64] = {NULL};
+	struct strbuf all = STRBUF_INIT;
+	const char *near;
+
+	if (l)
+		return l;
+	for (size_t i = 0; learner_table[i] && i < 63; i++) {
+		names[i] = learner_table[i]->name;
+		strbuf_addf(&all, "%s%s", i ? ", " : "", names[i]);
+	}
+	near = name ? opt_suggest(name, names) : NULL;
+	if (!name)
+		error_set(err, EXIT_USAGE, "--learner is missing (there is %s)",
+			  all.buf);
+	else if (near)
+		error_set(err, EXIT_USAGE,
+			  "--learner %s: no such learner (did you mean %s?)",
+			  name, near);
+	else
+		error_set(err, EXIT_USAGE,
+			  "--learner %s: no such learner (there is %s)", name,
+			  all.buf);
+	strbuf_release(&all);
+	return NULL;
+}
+
+static int
+build(struct plan *p, const struct plan_options *o, const struct dataset *d,
+      struct error *err)
+{
+	const struct learner *l = find_learner(o->learner, err);
+
+	if (!l)
+		return -1;
+	space_init(&p->space, l);
+	p->space.seed = (uint64_t)o->seed;
+	if (l->check_task(dataset_schema(d), err) < 0)
+		return error_context(err, "--learner %s", l->name);
+	for (size_t i = 0; i < o->param.n; i++)
+		if (space_add_param(&p->space, o->param.item[i], err) < 0)
+			return -1;
+	if (space_set_search(&p->space, o->search, err) < 0 ||
+	    space_expand(&p->space, err) < 0)
+		return -1;
+	p->epochs = o->epochs ? (uint32_t)o->epochs : l->epochs_default;
+	p->pack_width = (uint32_t)o->pack_width;
+	p->min_rows = (uint32_t)o->min_rows;
+	plan_make_packs(p);
+	return 0;
+}
+
+int
+plan_build(struct plan *p, const struct plan_options *o,
+	   const struct dataset *d, struct partition *taken, struct error *err)
+{
+	*p = (struct plan){.partition = *taken};
+	*taken = (struct partition){0};
+	if (build(p, o, d, err) == 0)
+		return 0;
+	plan_release(p);
+	return -1;
+}
