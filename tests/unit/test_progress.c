@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include "base/progress.h"
@@ -34,6 +35,8 @@ on_terminal(char *text, size_t n, unsigned short columns)
 	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
 	struct winsize w = {.ws_row = 24, .ws_col = columns};
 	int saved = dup(STDERR_FILENO);
+	struct pollfd ready = {.fd = master, .events = POLLIN};
+	size_t len = 0;
 	ssize_t got;
 
 	if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0)
@@ -47,8 +50,10 @@ on_terminal(char *text, size_t n, unsigned short columns)
 	short_run();
 	fflush(stderr);
 	dup2(saved, STDERR_FILENO);
-	got = read(master, text, n - 1);
-	text[got > 0 ? got : 0] = '\0';
+	while (poll(&ready, 1, 200) > 0 && len < n - 1 &&
+	       (got = read(master, text + len, n - 1 - len)) > 0)
+		len += (size_t)got;
+	text[len] = '\0';
 	close(slave);
 	close(master);
 	close(saved);
