@@ -13,10 +13,10 @@
  *	kp-plan: unknown option "--serch" (did you mean --search?)
  *	kp-plan: --epochs: not a whole number from 1 to 1000000: "ten"
  *
- * --help (and -h, where that letter is free) prints the usage made from the table on stdout and exits 0, with
- * defaults taken from the values at the time of the call (a string that is
- * NULL or empty, a size of 0, and a number outside min..max have none);
- * --version prints "NAME (kp) VERSION".
+ * --help (and -h, where that letter is free) prints the usage made from the
+ * table on stdout and exits 0, with defaults taken from the values at the time
+ * of the call (a string that is NULL or empty, a size of 0, and a number
+ * outside min..max have none); --version prints "NAME (kp) VERSION".
  */
 
 #include <stddef.h>
@@ -60,8 +60,9 @@ struct opt_program {
 	size_t operands_min, operands_max; /* SIZE_MAX: any */
 };
 
-/* Parses argv and sets the program name; returns the index in argv of the first operand (operands are
- * permuted to the end).  Handles --help and --version itself. */
+/* Parses argv and sets the program name; returns the index in argv of the
+ * first operand (operands are permuted to the end).  Handles --help and
+ * --version itself. */
 int opt_parse(const struct opt_program *prog, int argc, char **argv);
 
 /* Short usage and `--help` hint on stderr, exit 2: for a command whose stdin
