@@ -21,7 +21,7 @@ F      := build-fuzz
 LAYERS := base data shuffle model plan exec report
 , := ,
 
-STD  := -std=c11 -ffp-contract=off -fno-math-errno \
+STD  := -std=c11 -ffp-contract=off -fno-math-errno -Wno-psabi \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	-fno-omit-frame-pointer
