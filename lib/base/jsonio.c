@@ -484,6 +484,13 @@ jout_real(struct jout *j, double v)
 }
 
 void
+jout_json(struct jout *j, const char *text)
+{
+	before_item(j);
+	strbuf_addstr(j->sb, text);
+}
+
+void
 jout_bool(struct jout *j, bool v)
 {
 	before_item(j);

@@ -92,6 +92,8 @@ void jout_null(struct jout *j);
  * above take both for strings and give the bytes back. */
 void jout_string(struct jout *j, const char *p, size_t n);
 void jout_cstr(struct jout *j, const char *s);
+/* A value that is JSON text already, as it is. */
+void jout_json(struct jout *j, const char *text);
 
 /* Shortest decimal that reads back as v ("nan", "inf", "-inf" else); at most
  * 32 bytes with the NUL. */

@@ -68,12 +68,7 @@ header_json(const struct bundle_header *h, size_t noutput, struct strbuf *sb)
 	jout_key(&j, "learner");
 	jout_cstr(&j, h->learner->name);
 	jout_key(&j, "space");
-	jout_cstr(&j, h->space_json);
-	jout_key(&j, "configs");
-	jout_array(&j);
-	for (size_t i = 0; i < h->nconfig; i++)
-		learner_config_json(h->learner, &h->config[i], &j);
-	jout_end_array(&j);
+	jout_json(&j, h->space_json);
 	jout_key(&j, "by");
 	jout_cstr(&j, metric_name(h->by));
 	jout_key(&j, "data");
@@ -206,7 +201,6 @@ struct bundle {
 	struct bundle_header header;
 	struct schema schema;
 	struct config *config;
-	char *space_json;
 	double *prior;
 	size_t noutput;
 	size_t ngroup;
@@ -228,7 +222,6 @@ bundle_free(struct bundle *b)
 	schema_release(&b->schema);
 	strbuf_release(&b->buf);
 	free(b->config);
-	free(b->space_json);
 	free(b->prior);
 	free(b->start);
 	free(b->key_end);
@@ -263,19 +256,21 @@ damaged(const struct bundle *b, struct error *err, const char *what)
 			 what);
 }
 
+/* The configs are in the object that says how they were searched. */
 static int
 load_configs(struct bundle *b, const struct jvalue *v, struct error *err)
 {
-	const struct jvalue *a;
+	const struct jvalue *space, *a;
 	size_t n;
 
-	if (jsonio_get_array(v, "configs", &a, &n, err) < 0)
+	if (jsonio_get_object(v, "space", &space, err) < 0 ||
+	    jsonio_get_array(space, "configs", &a, &n, err) < 0)
 		return -1;
 	b->config = xcalloc(n, sizeof(*b->config));
 	for (size_t i = 0; i < n; i++)
 		if (learner_config_load(b->header.learner, jsonio_at(a, i),
 					&b->config[i], err) < 0)
-			return error_context(err, "configs");
+			return error_context(err, "\"configs\": %zu", i);
 	b->header.config = b->config;
 	b->header.nconfig = n;
 	return 0;
@@ -304,13 +299,12 @@ static int
 load_names(struct bundle *b, const struct jvalue *v, struct error *err)
 {
 	struct bundle_header *h = &b->header;
-	const char *learner, *by, *space;
+	const char *learner, *by;
 	size_t n;
 	int k;
 
 	if (jsonio_get_string(v, "learner", &learner, &n, err) < 0 ||
-	    jsonio_get_string(v, "by", &by, &n, err) < 0 ||
-	    jsonio_get_string(v, "space", &space, &n, err) < 0)
+	    jsonio_get_string(v, "by", &by, &n, err) < 0)
 		return -1;
 	h->learner = learner_by_name(learner);
 	if (!h->learner)
@@ -326,8 +320,6 @@ load_names(struct bundle *b, const struct jvalue *v, struct error *err)
 		return error_set(err, EXIT_CORRUPT, "\"by\": no metric \"%s\"",
 				 by);
 	h->by = (enum metric_kind)k;
-	b->space_json = xstrdup(space);
-	h->space_json = b->space_json;
 	return 0;
 }
 
@@ -354,8 +346,8 @@ static int
 load_header(struct bundle *b, const struct jvalue *v, struct error *err)
 {
 	static const char *const known[] = {
-	    "format", "version", "schema", "learner", "space", "configs",
-	    "by",     "data",	 "seed",   "epochs",  "prior", NULL};
+	    "format", "version", "schema", "learner", "space", "by",
+	    "data",   "seed",	 "epochs", "prior",   NULL};
 	struct bundle_header *h = &b->header;
 	const struct jvalue *schema;
 	uint64_t epochs;

@@ -4,7 +4,7 @@
 /*
  * bundle - the file of selected models, *.kpm (kp-bundle(5)).
  *
- *	HEADER frame   JSON: schema, learner, space, configs, prior, provenance
+ *	HEADER frame   JSON: schema, learner, space, prior, provenance
  *	MODEL frames   one per group, by ordinal: entry, facts, model bytes
  *	INDEX frame    size of every MODEL frame, and all keys, by ordinal
  *	trailer        where the INDEX frame is, checksum
@@ -54,7 +54,8 @@ struct bundle_header {
 	const struct learner *learner;
 	const struct config *config; /* [nconfig] the whole space, expanded */
 	size_t nconfig;
-	const char *space_json; /* how the space was written */
+	const char *space_json; /* written: plan's JSON object of the space,
+				   with the array "configs"; read: NULL */
 	enum metric_kind by;
 	uint64_t data_fingerprint, seed;
 	uint32_t epochs;
