@@ -27,13 +27,14 @@ is_leap(int year)
 	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-/* Days from 1970-01-01 to the first of January, for years from 1 on. */
+/* Days from 1970-01-01 to the first of January, for years from 0 on. */
 static inline int
 days_before_year(int year)
 {
-	int y = year - 1;
+	unsigned y = (unsigned)year + 399; /* unsigned division is cheaper */
+	unsigned centuries = y / 100;
 
-	return 365 * y + y / 4 - y / 100 + y / 400 - 719162;
+	return (int)(365 * y + y / 4 - centuries + centuries / 4) - 865259;
 }
 
 static inline int
@@ -90,11 +91,11 @@ date_days(const struct parts *p, int64_t *day)
 static inline void
 set_moment(struct datetime *dt, int64_t day, int sec, double fraction)
 {
-	int64_t since_monday = day + 3; /* 1970-01-01 is a Thursday */
-	int weekday = (int)(since_monday % 7);
+	/* 0001-01-01 is a Monday; a week more, for the day before it */
+	unsigned since_monday = (unsigned)(day + 719162 + 7);
 
-	dt->weekday = weekday < 0 ? weekday + 8 : weekday + 1;
-	dt->hour = sec / 3600;
+	dt->weekday = (int)(since_monday % 7) + 1;
+	dt->hour = (int)((unsigned)sec / 3600);
 	dt->day = (double)day + ((double)sec + fraction) / DAY_SEC;
 }
 

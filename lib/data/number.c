@@ -13,8 +13,8 @@ struct decimal {
 	uint64_t m;  /* the digits as a whole number, if !many */
 	int64_t e10; /* saturated where the exponent is absurd */
 	bool negative;
-	bool many;    /* over 19 significant digits: m has overflowed */
-	bool integer; /* no exponent, and no digit but 0 behind the point */
+	bool many;	 /* over 19 significant digits: m has overflowed */
+	bool scientific; /* has an exponent */
 };
 
 static const double POW10_F64[] = {
@@ -106,29 +106,24 @@ over_19_digits(const char *p, const char *end)
 static inline bool
 take_apart(const char *p, size_t n, struct decimal *d)
 {
-	const char *end = p + n, *digits, *point;
+	const char *end = p + n, *digits;
 	size_t ndigit;
 
 	d->m = 0;
 	d->e10 = 0;
 	d->negative = false;
 	d->many = false;
-	d->integer = true;
+	d->scientific = false;
 	if (p < end && (*p == '-' || *p == '+'))
 		d->negative = *p++ == '-';
 	digits = p;
 	p = take_digits(p, end, &d->m);
 	ndigit = (size_t)(p - digits);
 	if (p < end && *p == '.') {
-		uint64_t before = d->m;
-		point = ++p;
+		const char *point = p++;
 		p = take_digits(p, end, &d->m);
-		ndigit += (size_t)(p - point);
-		d->e10 = point - p;
-		/* exact up to 19 digits, and only used then */
-		if (p - point > U64_DIGITS ||
-		    d->m != before * POW10_U64[p - point])
-			d->integer = false;
+		d->e10 = point + 1 - p;
+		ndigit -= (size_t)d->e10;
 	}
 	if (ndigit == 0)
 		return false;
@@ -136,7 +131,7 @@ take_apart(const char *p, size_t n, struct decimal *d)
 		d->many = over_19_digits(digits, end);
 	if (p == end)
 		return true;
-	d->integer = false;
+	d->scientific = true;
 	return (*p == 'e' || *p == 'E') && take_exponent(p, end, &d->e10);
 }
 
@@ -253,10 +248,10 @@ by_libc(const char *p, size_t n, bool single)
 }
 
 static inline bool
-fits_exactly(const struct decimal *d, uint64_t max, int e10)
+fits_exactly(const struct decimal *d, uint64_t max, int64_t e10)
 {
-	return FLT_EVAL_METHOD == 0 && d->m <= max && d->e10 >= -e10 &&
-	       d->e10 <= e10;
+	return FLT_EVAL_METHOD == 0 && d->m <= max &&
+	       (uint64_t)(d->e10 + e10) <= (uint64_t)(2 * e10);
 }
 
 static inline double
@@ -363,18 +358,15 @@ long_integer_is_float(const char *p, size_t n)
 	return k <= n && memcmp(text, p, k) == 0 && (k == n || p[k] == '.');
 }
 
-/* Nothing but sign, digits, and zeros behind a point. */
 static bool
-is_long_integer(const char *p, size_t n)
+has_fraction(const char *p, size_t n)
 {
 	const char *point = memchr(p, '.', n);
 
-	if (memchr(p, 'e', n) || memchr(p, 'E', n))
-		return false;
-	for (; point && ++point < p + n;)
+	while (point && ++point < p + n)
 		if (*point != '0')
-			return false;
-	return true;
+			return true;
+	return false;
 }
 
 int
@@ -383,12 +375,15 @@ number_needs_f64(const char *p, size_t n)
 	struct decimal d;
 	uint64_t m;
 
-	if (!take_apart(p, n, &d))
+	if (!take_apart(p, n, &d) || d.scientific)
 		return 0;
 	if (d.many)
-		return is_long_integer(p, n) && !long_integer_is_float(p, n);
-	if (!d.integer || d.m <= EXACT_F32_MAX)
+		return !has_fraction(p, n) && !long_integer_is_float(p, n);
+	if (d.m <= EXACT_F32_MAX)
 		return 0;
-	m = d.m / POW10_U64[-d.e10];
+	m = d.m;
+	for (; d.e10 < 0; d.e10++, m /= 10)
+		if (m % 10 != 0)
+			return 0;
 	return m != 0 && m >> __builtin_ctzll(m) >= EXACT_F32_MAX;
 }

@@ -217,7 +217,7 @@ take_bytes(struct record_reader *r, size_t room, struct error *err)
 			n = read(r->fd, to, room);
 		while (n < 0 && errno == EINTR);
 		if (n < 0)
-			return error_sys(err, "cannot read %s", r->name);
+			return error_sys(err, "%s", r->name);
 	}
 	r->eof = n == 0;
 	r->end += (size_t)n;
