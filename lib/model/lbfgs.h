@@ -11,7 +11,9 @@
  * algorithm 7.4); initial inverse Hessian: the caller's positive diagonal,
  * scaled by s'y / y'Dy.  Line search by slope for smooth convex f; with l1 > 0
  * OWL-QN (Andrew & Gao 2007): pseudo-gradient, orthant projection,
- * backtracking.  A pair with s'y not above 0 is skipped.
+ * backtracking.  A pair with s'y not above 0 is skipped.  f must be convex: a
+ * slope that still falls at the trial point proves a lower f, whatever the
+ * rounding of f says.
  *
  * Minimises  f(x) + l2/2 sum_j m_j x_j^2 + l1 sum_j m_j |x_j|, with m_j = 0
  * for the unpenalised (the intercept, last).  The caller's f and g are those
@@ -32,7 +34,7 @@ struct lbfgs_options {
 	size_t n;            /* variables */
 	size_t nfree;        /* the last nfree are unpenalised */
 	double l1, l2;       /* >= 0 */
-	double gtol;         /* stop: |pg| <= gtol * max(|pg| at start, tiny) */
+	double gtol;         /* stop: |pg| <= gtol * |pg| at start */
 	double ftol;         /* stop: objective fell by less than ftol
 	                        relative over the last 3 accepted steps */
 	const double *diag;  /* [n] positive, initial inverse Hessian;
@@ -57,7 +59,10 @@ const double *lbfgs_point(const struct lbfgs *s);
 enum lbfgs_status lbfgs_status(const struct lbfgs *s);
 /* f: mean loss, g: [n] its gradient, both at lbfgs_point(). */
 enum lbfgs_status lbfgs_feed(struct lbfgs *s, double f, const double *g);
-/* Objective at the last accepted point, with penalties. */
+/* The last accepted point, and there the mean loss and the objective (with
+ * penalties): what to keep if the caller stops before the solver does. */
+const double *lbfgs_accepted(const struct lbfgs *s); /* [n] */
+double lbfgs_loss(const struct lbfgs *s);
 double lbfgs_objective(const struct lbfgs *s);
 uint64_t lbfgs_evaluations(const struct lbfgs *s);
 

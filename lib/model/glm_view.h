@@ -1,0 +1,109 @@
+#ifndef KP_MODEL_GLM_VIEW_H
+#define KP_MODEL_GLM_VIEW_H
+
+/*
+ * glm_view - rows as a linear model sees them: features numbered in schema
+ * order, each a slot of the weight vector.
+ *
+ *	numeric   one slot, (x - mean) / sd of the group's training rows (as
+ *	          is without `standardize`, or where sd is 0); a missing value
+ *	          is the mean; if training rows miss it, one more slot that is
+ *	          1 where it is missing
+ *	category  one slot for each value that training rows hold, most
+ *	          frequent first, ties by code; one for missing if training
+ *	          rows miss it
+ *	sparse    one slot for each index that training rows hold; under
+ *	          `standardize` divided by the sd over all training rows, zeros
+ *	          included, but not centred, so that zeros stay zeros
+ *
+ * Slots 0 .. d-1 are features, d the intercept, d+1 nothing: a value without
+ * a slot of its own (not in training rows, unseen, missing without a level)
+ * points there, its weight is 0 and its gradient is thrown away.
+ *
+ * The struct view and struct rows of learner.h, for the glm learners.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "data/block.h"
+#include "data/facts.h"
+#include "data/schema.h"
+
+struct view_feature {
+	uint32_t first;	    /* numeric: its slot; else that of rank 0 */
+	uint32_t missing;   /* slot of "missing"; the null slot if none */
+	bool indicator;	    /* numeric: has a one-hot for missing */
+	double mean, scale; /* numeric: x is seen as (x - mean) * scale */
+	double impute;	    /* numeric: x where it is missing */
+	uint32_t *slot;	    /* [nvalue] category, sparse: of a code */
+	double *sscale;	    /* [nvalue] sparse */
+};
+
+/* What a feature slot stands for. */
+struct view_slot {
+	uint32_t feature; /* of the schema */
+	uint32_t code;	  /* category, sparse: of the value; CODE_MISSING:
+			     that it is missing; numeric: 0 */
+};
+
+struct view {
+	struct arena arena;
+	const struct schema *schema;	 /* borrowed */
+	const struct group_facts *facts; /* borrowed */
+	bool standardize, intercept;
+	uint32_t d;	      /* features */
+	uint32_t next;	      /* slots given out while the view is made */
+	uint32_t nhot;	      /* one-hot slot numbers of a row */
+	uint32_t nnum;	      /* numeric values of a row */
+	bool sparse;	      /* there is a sparse feature */
+	bool wide;	      /* slot numbers need 32 bits */
+	struct view_slot *of; /* [d] */
+	uint32_t *num;	      /* [nnum] their slots */
+	double *bound;	/* [d] largest |x| of training rows, after the view */
+	double *square; /* [d] mean of x^2 over training rows */
+	double *mean;	/* [d] mean of x over training rows */
+	struct view_feature *feature; /* [schema->nfeature] */
+};
+
+struct view *glm_view_new(const struct schema *s, const struct group_facts *f,
+			  bool standardize, bool intercept, struct error *err);
+void glm_view_free(struct view *v);
+static inline uint32_t
+glm_view_intercept(const struct view *v)
+{
+	return v->d;
+}
+static inline uint32_t
+glm_view_null(const struct view *v)
+{
+	return v->d + 1;
+}
+
+struct rows {
+	const struct view *view;
+	int part;
+	uint64_t n;
+	size_t cap;
+	uint16_t *hot16; /* [n][nhot], or hot32 if view->wide */
+	uint32_t *hot32;
+	double *num; /* [n][nnum] */
+	double *label, *weight;
+	uint64_t *start; /* [n + 1] sparse entries, NULL if view has none */
+	uint32_t *slot;
+	double *value;
+	size_t slot_cap, value_cap;
+	uint32_t *pick; /* rows of a block that are in the part */
+	size_t pick_cap;
+};
+
+/* part < 0: rows of any part. */
+struct rows *glm_rows_new(const struct view *v, int part);
+void glm_rows_add(struct rows *r, const struct block *b, uint32_t first,
+		  uint32_t last);
+void glm_rows_reset(struct rows *r);
+uint64_t glm_rows_bytes(const struct rows *r);
+void glm_rows_free(struct rows *r);
+double glm_row_bytes(const struct schema *s);
+
+#endif

@@ -1,0 +1,555 @@
+#include "model/lbfgs.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/fmath.h"
+#include "base/mem.h"
+
+/* A step is taken when the slope along it lies between these shares of the
+ * slope at its start. */
+#define SLOPE_LOW -0.9
+#define SLOPE_HIGH 0.5
+#define ARMIJO 1e-4
+#define TRIES_MAX 40
+#define FALLS 3 /* accepted steps that `ftol` looks back over */
+
+enum phase { PHASE_START, PHASE_SEARCH };
+
+/* A line search: t is the trial, [lo, hi] brackets the zero of the slope. */
+struct search {
+	double t, lo, hi;
+	double slope0, slope_lo, slope_hi; /* per unit of t */
+	uint32_t tries;
+};
+
+struct lbfgs {
+	struct lbfgs_options o;
+	enum lbfgs_status status;
+	enum phase phase;
+	uint64_t evaluations;
+	uint32_t npair, newest; /* pairs are a ring */
+	double sy[LBFGS_HISTORY];
+	double scale; /* s'y / y'Dy of the newest pair */
+	double stop;  /* |pg| to end at */
+	double loss, objective;
+	double fall[FALLS]; /* objectives of the last accepted, newest first */
+	uint32_t nfall;
+	struct search search;
+	/* [n] views of one allocation.  The smooth part's gradient is of the
+	 * loss and the l2 penalty; pg adds what l1 leaves of it. */
+	double *x, *g, *pg; /* accepted */
+	double *xt, *gt;    /* trial */
+	double *d;	    /* direction */
+	double *s[LBFGS_HISTORY], *y[LBFGS_HISTORY];
+};
+
+struct lbfgs *
+lbfgs_new(const struct lbfgs_options *o, const double *x0)
+{
+	struct lbfgs *s = xcalloc(1, sizeof *s);
+	size_t n = o->n;
+	double *p = xcalloc(n, (6 + 2 * LBFGS_HISTORY) * sizeof *p);
+
+	s->o = *o;
+	s->scale = 1;
+	s->x = p;
+	s->g = p + n;
+	s->pg = p + 2 * n;
+	s->xt = p + 3 * n;
+	s->gt = p + 4 * n;
+	s->d = p + 5 * n;
+	for (size_t k = 0; k < LBFGS_HISTORY; k++) {
+		s->s[k] = p + (6 + 2 * k) * n;
+		s->y[k] = p + (7 + 2 * k) * n;
+	}
+	memcpy(s->x, x0, n * sizeof *p);
+	memcpy(s->xt, x0, n * sizeof *p);
+	s->loss = s->objective = INFINITY;
+	return s;
+}
+
+void
+lbfgs_free(struct lbfgs *s)
+{
+	if (!s)
+		return;
+	free(s->x);
+	free(s);
+}
+
+const double *
+lbfgs_point(const struct lbfgs *s)
+{
+	return s->xt;
+}
+
+enum lbfgs_status
+lbfgs_status(const struct lbfgs *s)
+{
+	return s->status;
+}
+
+const double *
+lbfgs_accepted(const struct lbfgs *s)
+{
+	return s->x;
+}
+
+double
+lbfgs_loss(const struct lbfgs *s)
+{
+	return s->loss;
+}
+
+double
+lbfgs_objective(const struct lbfgs *s)
+{
+	return s->objective;
+}
+
+uint64_t
+lbfgs_evaluations(const struct lbfgs *s)
+{
+	return s->evaluations;
+}
+
+/* Ends with the accepted point as the solution. */
+static void
+finish(struct lbfgs *s, enum lbfgs_status status)
+{
+	memcpy(s->xt, s->x, s->o.n * sizeof *s->x);
+	s->status = status;
+}
+
+/* --- objective and gradients --- */
+
+/* Gradient of the smooth part at xt into gt, from the mean loss's. */
+static void
+trial_gradient(struct lbfgs *s, const double *g)
+{
+	size_t npen = s->o.n - s->o.nfree;
+
+	for (size_t j = 0; j < npen; j++)
+		s->gt[j] = g[j] + s->o.l2 * s->xt[j];
+	for (size_t j = npen; j < s->o.n; j++)
+		s->gt[j] = g[j];
+}
+
+static double
+trial_objective(const struct lbfgs *s, double f)
+{
+	size_t npen = s->o.n - s->o.nfree;
+	double sum = 0;
+
+	if (s->o.l1 > 0)
+		for (size_t j = 0; j < npen; j++)
+			sum += fabs(s->xt[j]);
+	return f + 0.5 * s->o.l2 * fmath_dot(s->xt, s->xt, npen) +
+	       s->o.l1 * sum;
+}
+
+/* Pseudo-gradient (Andrew & Gao 2007, eq. 4): at zero the one-sided
+ * derivative that leads down, or 0 if neither does. */
+static double
+pseudo(double g, double x, double l1)
+{
+	if (x > 0)
+		return g + l1;
+	if (x < 0)
+		return g - l1;
+	if (g + l1 < 0)
+		return g + l1;
+	if (g - l1 > 0)
+		return g - l1;
+	return 0;
+}
+
+static void
+pseudo_gradient(struct lbfgs *s)
+{
+	size_t npen = s->o.n - s->o.nfree;
+
+	memcpy(s->pg, s->g, s->o.n * sizeof *s->g);
+	if (s->o.l1 > 0)
+		for (size_t j = 0; j < npen; j++)
+			s->pg[j] = pseudo(s->g[j], s->x[j], s->o.l1);
+}
+
+static double
+norm(const double *v, size_t n)
+{
+	return sqrt(fmath_dot(v, v, n));
+}
+
+/* The orthant that a step may not leave: of x, or where -pg points. */
+static double
+orthant(const struct lbfgs *s, size_t j)
+{
+	if (s->x[j] != 0)
+		return s->x[j] > 0 ? 1 : -1;
+	return s->pg[j] > 0 ? -1 : s->pg[j] < 0 ? 1 : 0;
+}
+
+/* --- direction --- */
+
+/* d += a * v */
+static void
+axpy(double *d, double a, const double *v, size_t n)
+{
+	for (size_t j = 0; j < n; j++)
+		d[j] += a * v[j];
+}
+
+static void
+apply_diagonal(const struct lbfgs *s, double *d)
+{
+	for (size_t j = 0; j < s->o.n; j++)
+		d[j] *= s->scale * (s->o.diag ? s->o.diag[j] : 1);
+}
+
+/* d = -H pg by the two-loop recursion (Nocedal & Wright 2006, alg. 7.4). */
+static void
+two_loop(struct lbfgs *s)
+{
+	size_t n = s->o.n;
+	double alpha[LBFGS_HISTORY];
+
+	for (size_t j = 0; j < n; j++)
+		s->d[j] = -s->pg[j];
+	for (uint32_t i = 0; i < s->npair; i++) {
+		uint32_t k = (s->newest + LBFGS_HISTORY - i) % LBFGS_HISTORY;
+
+		alpha[k] = fmath_dot(s->s[k], s->d, n) / s->sy[k];
+		axpy(s->d, -alpha[k], s->y[k], n);
+	}
+	apply_diagonal(s, s->d);
+	for (uint32_t i = s->npair; i-- > 0;) {
+		uint32_t k = (s->newest + LBFGS_HISTORY - i) % LBFGS_HISTORY;
+		double beta = fmath_dot(s->y[k], s->d, n) / s->sy[k];
+
+		axpy(s->d, alpha[k] - beta, s->s[k], n);
+	}
+	/* OWL-QN: no component may oppose steepest descent. */
+	if (s->o.l1 > 0)
+		for (size_t j = 0; j < n - s->o.nfree; j++)
+			if (s->d[j] * s->pg[j] >= 0)
+				s->d[j] = 0;
+}
+
+/* Keeps the pair of the accepted step xt - x. */
+static void
+add_pair(struct lbfgs *s)
+{
+	size_t n = s->o.n;
+	uint32_t k = s->npair ? (s->newest + 1) % LBFGS_HISTORY : 0;
+	double *ds = s->s[k], *dy = s->y[k];
+	double ydy, sy;
+
+	for (size_t j = 0; j < n; j++) {
+		ds[j] = s->xt[j] - s->x[j];
+		dy[j] = s->gt[j] - s->g[j];
+	}
+	sy = fmath_dot(ds, dy, n);
+	for (size_t j = 0; j < n; j++) /* pg of the point left is not needed */
+		s->pg[j] = dy[j] * (s->o.diag ? s->o.diag[j] : 1);
+	ydy = fmath_dot(dy, s->pg, n);
+	if (!(sy > DBL_EPSILON * ydy) || !(ydy > 0)) {
+		/* The slot may have held the oldest pair. */
+		if (s->npair == LBFGS_HISTORY)
+			s->npair--;
+		return;
+	}
+	s->sy[k] = sy;
+	s->scale = sy / ydy;
+	s->newest = k;
+	if (s->npair < LBFGS_HISTORY)
+		s->npair++;
+}
+
+static void
+forget(struct lbfgs *s)
+{
+	s->npair = 0;
+	s->scale = 1;
+}
+
+/* --- line search --- */
+
+static void
+set_trial(struct lbfgs *s, double t)
+{
+	size_t npen = s->o.n - s->o.nfree;
+
+	s->search.t = t;
+	for (size_t j = 0; j < s->o.n; j++)
+		s->xt[j] = s->x[j] + t * s->d[j];
+	if (s->o.l1 > 0)
+		for (size_t j = 0; j < npen; j++)
+			if (s->xt[j] * orthant(s, j) <= 0)
+				s->xt[j] = 0;
+}
+
+/* Starts a search from x along a new direction, or ends. */
+static void
+begin_search(struct lbfgs *s)
+{
+	double slope;
+
+	two_loop(s);
+	slope = fmath_dot(s->pg, s->d, s->o.n);
+	if (!(slope < 0) && s->npair) {
+		forget(s);
+		two_loop(s);
+		slope = fmath_dot(s->pg, s->d, s->o.n);
+	}
+	/* What a step can still win is lost in the rounding of f. */
+	if (!(-slope > 0.5 * DBL_EPSILON * fabs(s->objective))) {
+		finish(s, LBFGS_FLAT);
+		return;
+	}
+	s->search =
+	    (struct search){.hi = INFINITY, .slope0 = slope, .slope_lo = slope};
+	s->phase = PHASE_SEARCH;
+	set_trial(s, 1);
+}
+
+/* No trial was accepted: once more without memory, else end. */
+static void
+give_up(struct lbfgs *s)
+{
+	bool small = -s->search.slope0 <= 1e-10 * fabs(s->objective);
+
+	if (s->npair) {
+		forget(s);
+		begin_search(s);
+	} else {
+		finish(s, small ? LBFGS_FLAT : LBFGS_STUCK);
+	}
+}
+
+/* Takes the trial as the new point; loss and objective are its. */
+static void
+accept(struct lbfgs *s, double f, double objective)
+{
+	size_t bytes = s->o.n * sizeof *s->x;
+	double before = s->nfall == FALLS ? s->fall[FALLS - 1] : INFINITY;
+
+	if (s->phase == PHASE_SEARCH)
+		add_pair(s);
+	memcpy(s->x, s->xt, bytes);
+	memcpy(s->g, s->gt, bytes);
+	s->loss = f;
+	s->objective = objective;
+	pseudo_gradient(s);
+	memmove(s->fall + 1, s->fall, (FALLS - 1) * sizeof *s->fall);
+	s->fall[0] = objective;
+	if (s->nfall < FALLS)
+		s->nfall++;
+
+	if (s->phase == PHASE_START)
+		s->stop = s->o.gtol * norm(s->pg, s->o.n);
+	if (norm(s->pg, s->o.n) <= s->stop)
+		finish(s, LBFGS_CONVERGED);
+	else if (before - objective < s->o.ftol * fabs(objective))
+		finish(s, LBFGS_FLAT);
+	else
+		begin_search(s);
+}
+
+/* A trial strictly inside (lo, hi), near where the secant of the slopes is
+ * zero; the middle when the last trials did not shrink the bracket. */
+static double
+inside(const struct search *q)
+{
+	double width = q->hi - q->lo;
+	double t = q->lo - q->slope_lo * width / (q->slope_hi - q->slope_lo);
+
+	if (q->tries % 3 == 0 || !(t > q->lo && t < q->hi))
+		return q->lo + 0.5 * width;
+	if (t < q->lo + 0.05 * width)
+		return q->lo + 0.05 * width;
+	if (t > q->hi - 0.05 * width)
+		return q->hi - 0.05 * width;
+	return t;
+}
+
+/* A trial beyond t, where the slope still falls. */
+static double
+outside(double t, double slope, const struct search *q)
+{
+	double next = t - slope * (t - q->lo) / (slope - q->slope_lo);
+
+	if (!(next > 2 * t))
+		return 2 * t;
+	return next < 10 * t ? next : 10 * t;
+}
+
+static void
+search_smooth(struct lbfgs *s, double f, double objective)
+{
+	struct search *q = &s->search;
+	double slope = fmath_dot(s->gt, s->d, s->o.n);
+	double high = -SLOPE_HIGH * q->slope0, low = -SLOPE_LOW * q->slope0;
+	double slack = 1e-10 * fabs(s->objective);
+	double next;
+
+	if (slope >= low &&
+	    (slope <= 0 ||
+	     (slope <= high && objective <= s->objective + slack))) {
+		accept(s, f, objective);
+		return;
+	}
+	if (++q->tries > TRIES_MAX) {
+		give_up(s);
+		return;
+	}
+	if (!isfinite(slope)) {
+		q->hi = q->t;
+		q->slope_hi = INFINITY;
+		next = q->lo + 0.1 * (q->hi - q->lo);
+	} else if (slope > 0) {
+		q->hi = q->t;
+		q->slope_hi = slope;
+		next = inside(q);
+	} else {
+		next = isfinite(q->hi) ? 0 : outside(q->t, slope, q);
+		q->lo = q->t;
+		q->slope_lo = slope;
+		if (next == 0)
+			next = inside(q);
+	}
+	set_trial(s, next);
+}
+
+/* Backtracking along the projected path.  Between x and xt no sign changes,
+ * so f is smooth and convex there: a left slope at xt that is not positive
+ * proves descent where the rounding of f hides it. */
+static void
+search_orthant(struct lbfgs *s, double f, double objective)
+{
+	struct search *q = &s->search;
+	size_t npen = s->o.n - s->o.nfree;
+	double start = 0, end = 0, ratio;
+
+	for (size_t j = 0; j < s->o.n; j++) {
+		double step = s->xt[j] - s->x[j];
+		double l1 = j < npen ? s->o.l1 * orthant(s, j) : 0;
+
+		start += s->pg[j] * step;
+		end += (s->gt[j] + l1) * step;
+	}
+	if (start < 0 &&
+	    (end <= 0 || objective <= s->objective + ARMIJO * start)) {
+		accept(s, f, objective);
+		return;
+	}
+	if (++q->tries > TRIES_MAX) {
+		give_up(s);
+		return;
+	}
+	ratio = start / (start - end);
+	if (!(ratio > 0.1))
+		ratio = 0.1;
+	set_trial(s, q->t * (ratio < 0.5 ? ratio : 0.5));
+}
+
+enum lbfgs_status
+lbfgs_feed(struct lbfgs *s, double f, const double *g)
+{
+	double objective;
+
+	if (s->status != LBFGS_EVALUATE)
+		return s->status;
+	s->evaluations++;
+	trial_gradient(s, g);
+	objective = trial_objective(s, f);
+	if (s->phase == PHASE_SEARCH) {
+		if (s->o.l1 > 0)
+			search_orthant(s, f, objective);
+		else
+			search_smooth(s, f, objective);
+	} else if (!isfinite(objective) || !isfinite(norm(s->gt, s->o.n))) {
+		s->status = LBFGS_NOT_FINITE;
+	} else {
+		accept(s, f, objective);
+	}
+	return s->status;
+}
+
+/* --- bytes --- */
+
+void
+lbfgs_put(const struct lbfgs *s, struct strbuf *sb)
+{
+	const struct search *q = &s->search;
+	size_t n = s->o.n;
+
+	put_u8(sb, (uint8_t)s->status);
+	put_u8(sb, (uint8_t)s->phase);
+	put_u64(sb, s->evaluations);
+	put_u32(sb, s->npair);
+	put_u32(sb, s->nfall);
+	put_u32(sb, q->tries);
+	put_f64s(sb,
+		 (double[]){s->scale, s->stop, s->loss, s->objective, q->t,
+			    q->lo, q->hi, q->slope0, q->slope_lo, q->slope_hi},
+		 10);
+	put_f64s(sb, s->fall, FALLS);
+	put_f64s(sb, s->x, n);
+	put_f64s(sb, s->g, n);
+	put_f64s(sb, s->xt, n);
+	put_f64s(sb, s->d, n);
+	for (uint32_t i = s->npair; i-- > 0;) { /* oldest first */
+		uint32_t k = (s->newest + LBFGS_HISTORY - i) % LBFGS_HISTORY;
+
+		put_f64(sb, s->sy[k]);
+		put_f64s(sb, s->s[k], n);
+		put_f64s(sb, s->y[k], n);
+	}
+}
+
+int
+lbfgs_get(struct lbfgs *s, struct cursor *c)
+{
+	struct search *q = &s->search;
+	size_t n = s->o.n;
+	double v[10];
+
+	s->status = get_u8(c);
+	s->phase = get_u8(c);
+	s->evaluations = get_u64(c);
+	s->npair = get_u32(c);
+	s->nfall = get_u32(c);
+	q->tries = get_u32(c);
+	if (s->status > LBFGS_NOT_FINITE || s->phase > PHASE_SEARCH ||
+	    s->npair > LBFGS_HISTORY || s->nfall > FALLS ||
+	    cursor_left(c) / sizeof(double) < 4 * n)
+		return -1;
+	get_f64s(c, v, 10);
+	s->scale = v[0];
+	s->stop = v[1];
+	s->loss = v[2];
+	s->objective = v[3];
+	*q = (struct search){.t = v[4],
+			     .lo = v[5],
+			     .hi = v[6],
+			     .slope0 = v[7],
+			     .slope_lo = v[8],
+			     .slope_hi = v[9],
+			     .tries = q->tries};
+	get_f64s(c, s->fall, FALLS);
+	get_f64s(c, s->x, n);
+	get_f64s(c, s->g, n);
+	get_f64s(c, s->xt, n);
+	get_f64s(c, s->d, n);
+	for (uint32_t k = 0; k < s->npair; k++) {
+		s->sy[k] = get_f64(c);
+		get_f64s(c, s->s[k], n);
+		get_f64s(c, s->y[k], n);
+	}
+	s->newest = s->npair ? s->npair - 1 : 0;
+	pseudo_gradient(s);
+	return cursor_ok(c) ? 0 : -1;
+}
