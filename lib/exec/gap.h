@@ -21,13 +21,19 @@ struct gap_options {
 	const struct plan *plan;
 	struct dataset *data;
 	struct transport *transport;
-	const char *run;         /* run directory, made by kp-train */
+	const char *run; /* run directory, made by kp-train */
 	uint32_t worker;
-	uint64_t memory_bytes;   /* for shards; larger ones are streamed */
+	uint64_t memory_bytes; /* for shards; larger ones are streamed */
 	double checkpoint_sec;
+	bool stream_trials; /* send trial records to kp-train too */
 };
 
-/* Runs to the end; 0 when every unit it owns is finished and journalled. */
+/* Training rows from which a group's epochs are recorded one by one; of
+ * smaller groups only the finished configs are. */
+#define GAP_TRIAL_ROWS 1000
+
+/* Runs to the end; 0 when every unit it owns is finished and journalled.
+ * EXIT_STOPPED when kp-train asked to stop: states are saved. */
 int gap_run(const struct gap_options *o, struct error *err);
 
 #endif

@@ -41,17 +41,17 @@ open_frame(struct journal *j, uint32_t worker, uint64_t plan_identity)
 
 static int
 create_next(const char *folder, uint32_t worker, struct strbuf *path,
-            struct error *err)
+	    struct error *err)
 {
 	for (uint32_t inc = 0; inc < 1000000; inc++) {
 		int fd;
 
 		strbuf_reset(path);
 		strbuf_addf(path, "%s/%" PRIu32 ".%" PRIu32, folder, worker,
-		            inc);
+			    inc);
 		fd = open(path->buf,
-		          O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
-		          0666);
+			  O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
+			  0666);
 		if (fd >= 0)
 			return fd;
 		if (errno != EEXIST)
@@ -62,7 +62,7 @@ create_next(const char *folder, uint32_t worker, struct strbuf *path,
 
 struct journal *
 journal_create(const char *run, uint32_t worker, uint64_t plan_identity,
-               struct error *err)
+	       struct error *err)
 {
 	struct strbuf folder = STRBUF_INIT, path = STRBUF_INIT;
 	struct journal *j = NULL;
@@ -199,7 +199,7 @@ journal_add_done(struct journal *j, const struct trial_done *t)
 
 void
 journal_add_state(struct journal *j, uint32_t group, uint32_t config,
-                  uint32_t epoch, const void *state, size_t n)
+		  uint32_t epoch, const void *state, size_t n)
 {
 	struct strbuf sb = STRBUF_INIT;
 
@@ -337,7 +337,7 @@ read_frame(const struct frame *f, const struct journal_reader *r, bool *bad)
 /* The first frame. */
 static int
 check_opening(const struct frame *f, const char *name, uint64_t plan_identity,
-              struct error *err)
+	      struct error *err)
 {
 	struct cursor c = cursor_of(f->payload, f->payload_bytes);
 	uint32_t version = get_u32(&c);
@@ -346,13 +346,13 @@ check_opening(const struct frame *f, const char *name, uint64_t plan_identity,
 		return error_set(err, EXIT_CORRUPT, "%s: not a journal", name);
 	if (version != JOURNAL_VERSION)
 		return error_set(err, EXIT_CORRUPT,
-		                 "%s: journal version %" PRIu32
-		                 ", this program reads %d",
-		                 name, version, JOURNAL_VERSION);
+				 "%s: journal version %" PRIu32
+				 ", this program reads %d",
+				 name, version, JOURNAL_VERSION);
 	get_u32(&c);
 	if (get_u64(&c) != plan_identity || !cursor_done(&c))
 		return error_set(err, EXIT_CORRUPT,
-		                 "%s: journal of another plan", name);
+				 "%s: journal of another plan", name);
 	return 0;
 }
 
@@ -374,8 +374,8 @@ sound_frame_within(const uint8_t *p, size_t n)
 
 int
 journal_read_bytes(const void *p, size_t n, const char *name,
-                   uint64_t plan_identity, const struct journal_reader *reader,
-                   struct error *err)
+		   uint64_t plan_identity, const struct journal_reader *reader,
+		   struct error *err)
 {
 	const uint8_t *b = p;
 	size_t at = 0, used = 0;
@@ -403,7 +403,7 @@ journal_read_bytes(const void *p, size_t n, const char *name,
 		}
 		if (bad)
 			return error_set(err, EXIT_CORRUPT,
-			                 "%s: damaged at byte %zu", name, at);
+					 "%s: damaged at byte %zu", name, at);
 	}
 }
 
@@ -424,7 +424,7 @@ compare_names(const void *a, const void *b)
 
 static int
 list_journals(const char *folder, struct journal_name **names, size_t *n,
-              struct error *err)
+	      struct error *err)
 {
 	DIR *d = opendir(folder);
 	struct dirent *e;
@@ -439,7 +439,7 @@ list_journals(const char *folder, struct journal_name **names, size_t *n,
 		char tail;
 
 		if (sscanf(e->d_name, "%" SCNu32 ".%" SCNu32 "%c", &jn.worker,
-		           &jn.incarnation, &tail) != 2)
+			   &jn.incarnation, &tail) != 2)
 			continue;
 		mem_grow(names, &cap, *n + 1, sizeof **names);
 		(*names)[(*n)++] = jn;
@@ -452,7 +452,7 @@ list_journals(const char *folder, struct journal_name **names, size_t *n,
 
 int
 journal_read(const char *run, uint64_t plan_identity,
-             const struct journal_reader *reader, struct error *err)
+	     const struct journal_reader *reader, struct error *err)
 {
 	struct strbuf folder = STRBUF_INIT, path = STRBUF_INIT;
 	struct strbuf bytes = STRBUF_INIT;
@@ -465,12 +465,12 @@ journal_read(const char *run, uint64_t plan_identity,
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		strbuf_reset(&path);
 		strbuf_addf(&path, "%s/%" PRIu32 ".%" PRIu32, folder.buf,
-		            names[i].worker, names[i].incarnation);
+			    names[i].worker, names[i].incarnation);
 		strbuf_reset(&bytes);
 		rc = io_read_file(path.buf, 0, &bytes, err);
 		if (rc == 0)
 			rc = journal_read_bytes(bytes.buf, bytes.len, path.buf,
-			                        plan_identity, reader, err);
+						plan_identity, reader, err);
 	}
 	free(names);
 	strbuf_release(&bytes);

@@ -31,9 +31,9 @@ enum {
 /* One epoch of one config. */
 struct trial {
 	uint32_t group, config, epoch;
-	double loss;    /* training */
+	double loss;	/* training */
 	double holdout; /* default metric on hold-out rows; NaN if none */
-	double sec;     /* since the run's start, this incarnation */
+	double sec;	/* since the run's start, this incarnation */
 };
 
 /* A finished config of a group. */
@@ -68,12 +68,12 @@ int trial_done_get(struct trial_done *t, struct cursor *c);
 struct journal;
 /* Makes RUN/journal/WORKER.INCARNATION with the next free incarnation. */
 struct journal *journal_create(const char *run, uint32_t worker,
-                               uint64_t plan_identity, struct error *err);
+			       uint64_t plan_identity, struct error *err);
 /* Buffered; nothing reaches the disk before journal_flush(). */
 void journal_add_trial(struct journal *j, const struct trial *t);
 void journal_add_done(struct journal *j, const struct trial_done *t);
 void journal_add_state(struct journal *j, uint32_t group, uint32_t config,
-                       uint32_t epoch, const void *state, size_t n);
+		       uint32_t epoch, const void *state, size_t n);
 void journal_add_unit(struct journal *j, const struct unit *u);
 size_t journal_pending_bytes(const struct journal *j);
 /* Writes what is buffered; sync: fsync too. */
@@ -86,19 +86,18 @@ struct journal_reader {
 	 * stops the reading and is returned. */
 	int (*trial)(void *ctx, const struct trial *t);
 	int (*done)(void *ctx, const struct trial_done *t);
-	int (*state)(void *ctx, uint32_t group, uint32_t config,
-	             uint32_t epoch, const void *state, size_t n);
+	int (*state)(void *ctx, uint32_t group, uint32_t config, uint32_t epoch,
+		     const void *state, size_t n);
 	int (*unit)(void *ctx, const struct unit *u);
 	void *ctx;
 };
 /* Files in order of worker and incarnation.  A run without journal folder has
  * no records.  A file of another plan identity is EXIT_CORRUPT. */
 int journal_read(const char *run, uint64_t plan_identity,
-                 const struct journal_reader *reader, struct error *err);
+		 const struct journal_reader *reader, struct error *err);
 /* The same over the bytes of one file (fuzzing); name for messages. */
 int journal_read_bytes(const void *p, size_t n, const char *name,
-                       uint64_t plan_identity,
-                       const struct journal_reader *reader,
-                       struct error *err);
+		       uint64_t plan_identity,
+		       const struct journal_reader *reader, struct error *err);
 
 #endif

@@ -15,7 +15,7 @@ struct state {
 struct resume {
 	const bool *owned;
 	size_t ngroup, nconfig;
-	uint8_t *done;      /* a bit per (group, config) */
+	uint8_t *done;	    /* a bit per (group, config) */
 	struct state *slot; /* [nslot] open addressing, a power of two */
 	size_t nslot, nstate;
 };
@@ -73,7 +73,7 @@ take_done(void *ctx, const struct trial_done *t)
 
 static int
 take_state(void *ctx, uint32_t group, uint32_t config, uint32_t epoch,
-           const void *state, size_t n)
+	   const void *state, size_t n)
 {
 	struct resume *r = ctx;
 	struct state *s;
@@ -94,7 +94,7 @@ take_state(void *ctx, uint32_t group, uint32_t config, uint32_t epoch,
 
 struct resume *
 resume_read(const char *run, uint64_t plan_identity, const bool *owned,
-            size_t ngroup, size_t nconfig, struct error *err)
+	    size_t ngroup, size_t nconfig, struct error *err)
 {
 	struct resume *r = xcalloc(1, sizeof *r);
 	struct journal_reader reader = {
@@ -133,8 +133,7 @@ resume_done(const struct resume *r, uint32_t group, uint32_t config)
 }
 
 const void *
-resume_state(const struct resume *r, uint32_t group, uint32_t config,
-             size_t *n)
+resume_state(const struct resume *r, uint32_t group, uint32_t config, size_t *n)
 {
 	const struct state *s = find_slot(r, group, config);
 

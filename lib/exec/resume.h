@@ -12,12 +12,12 @@ struct resume;
 
 /* owned[group]: true where this worker asks; borrowed. */
 struct resume *resume_read(const char *run, uint64_t plan_identity,
-                           const bool *owned, size_t ngroup, size_t nconfig,
-                           struct error *err);
+			   const bool *owned, size_t ngroup, size_t nconfig,
+			   struct error *err);
 void resume_free(struct resume *r); /* NULL is legal */
 bool resume_done(const struct resume *r, uint32_t group, uint32_t config);
 /* State bytes, NULL if there are none. */
 const void *resume_state(const struct resume *r, uint32_t group,
-                         uint32_t config, size_t *n);
+			 uint32_t config, size_t *n);
 
 #endif

@@ -28,7 +28,7 @@ find_blocks(struct shardrows *s)
 	size_t b = g->first_block, end = b + g->nblock;
 
 	while (b < end && ix->block[b].first_row + ix->block[b].nrow <=
-	                      s->spec.shard.first)
+			      s->spec.shard.first)
 		b++;
 	s->first_block = b;
 	while (b < end && ix->block[b].first_row < s->spec.shard.end)
@@ -61,7 +61,7 @@ piece_count(const struct shardrows *s, const struct piece *p)
  * piece takes; moves *at on. */
 static void
 piece_fill(struct shardrows *s, struct piece *p, const struct block *b,
-           uint32_t *at)
+	   uint32_t *at)
 {
 	const struct learner *l = s->spec.learner;
 	uint64_t end = s->spec.shard.end - b->first_row;
@@ -101,8 +101,8 @@ load_all(struct shardrows *s, struct error *err)
 	for (size_t i = s->first_block; rc == 0 && i < s->end_block; i++) {
 		uint32_t at;
 
-		rc = dataset_read_block(s->spec.data, i, s->spec.facts, &b,
-		                        err);
+		rc =
+		    dataset_read_block(s->spec.data, i, s->spec.facts, &b, err);
 		if (rc)
 			break;
 		for (at = block_first(s, &b); !block_exhausted(s, &b, at);) {
@@ -149,7 +149,7 @@ shardrows_free(struct shardrows *s)
 
 static int
 pass_streamed(struct shardrows *s, shardrows_piece *f, void *ctx,
-              struct error *err)
+	      struct error *err)
 {
 	const struct learner *l = s->spec.learner;
 	struct piece *p = &s->piece[0];
@@ -159,8 +159,8 @@ pass_streamed(struct shardrows *s, shardrows_piece *f, void *ctx,
 	for (size_t i = s->first_block; rc == 0 && i < s->end_block; i++) {
 		uint32_t at;
 
-		rc = dataset_read_block(s->spec.data, i, s->spec.facts, &b,
-		                        err);
+		rc =
+		    dataset_read_block(s->spec.data, i, s->spec.facts, &b, err);
 		if (rc)
 			break;
 		for (at = block_first(s, &b);
@@ -177,7 +177,7 @@ pass_streamed(struct shardrows *s, shardrows_piece *f, void *ctx,
 
 int
 shardrows_pass(struct shardrows *s, shardrows_piece *f, void *ctx,
-               struct error *err)
+	       struct error *err)
 {
 	if (s->spec.streamed)
 		return pass_streamed(s, f, ctx, err);

@@ -17,7 +17,7 @@ struct shardrows;
 /* What a pass is given: training and hold-out rows of the piece.  Non-zero
  * stops the pass and is returned. */
 typedef int shardrows_piece(void *ctx, const struct rows *train,
-                            const struct rows *holdout);
+			    const struct rows *holdout);
 
 struct shardrows_spec {
 	const struct learner *learner;
@@ -30,10 +30,10 @@ struct shardrows_spec {
 
 /* Reads the shard unless it is streamed; NULL on a damaged block. */
 struct shardrows *shardrows_new(const struct shardrows_spec *spec,
-                                struct error *err);
+				struct error *err);
 void shardrows_free(struct shardrows *s); /* NULL is legal */
 int shardrows_pass(struct shardrows *s, shardrows_piece *f, void *ctx,
-                   struct error *err);
+		   struct error *err);
 uint64_t shardrows_count(const struct shardrows *s); /* train + hold-out */
 
 #endif

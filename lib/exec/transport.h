@@ -34,12 +34,12 @@ struct transport {
 struct transport_ops {
 	/* Takes a copy of the bytes. */
 	int (*send)(struct transport *t, uint32_t to, uint32_t tag,
-	            const void *p, size_t n, struct error *err);
+		    const void *p, size_t n, struct error *err);
 	/* Drains queues and reads what is there, waiting up to `wait_ms` (0:
 	 * not at all, -1: until something comes) for a message. 1: *m is one;
 	 * 0: none; -1: error. */
 	int (*receive)(struct transport *t, int wait_ms, struct message *m,
-	               struct error *err);
+		       struct error *err);
 	uint64_t (*bytes_sent)(const struct transport *t);
 	/* Drains the queues, says goodbye, closes, frees. */
 	void (*close)(struct transport *t);
@@ -54,6 +54,6 @@ message_release(struct message *m)
 /* local: Unix sockets inherited from kp-train; fd[k] leads to worker k (-1 for
  * oneself), parent_fd to kp-train.  Owns the descriptors. */
 struct transport *transport_local_new(uint32_t rank, uint32_t size,
-                                      const int *fd, int parent_fd);
+				      const int *fd, int parent_fd);
 
 #endif

@@ -23,8 +23,8 @@
 struct peer {
 	int fd; /* -1: none, or closed */
 	uint32_t id;
-	bool goodbye;      /* said by the other side */
-	struct strbuf in;  /* bytes [in_at, len) not yet taken */
+	bool goodbye;	  /* said by the other side */
+	struct strbuf in; /* bytes [in_at, len) not yet taken */
 	size_t in_at;
 	struct strbuf out; /* bytes [out_at, len) not yet sent */
 	size_t out_at;
@@ -46,7 +46,7 @@ peer_gone(struct transport_local *t, const struct peer *p, struct error *err)
 	if (p->id == TRANSPORT_PARENT)
 		return error_set(err, EXIT_CANNOT, "kp-train has gone");
 	return error_set(err, EXIT_CANNOT, "worker %" PRIu32 " has gone",
-	                 p->id);
+			 p->id);
 }
 
 static void
@@ -63,7 +63,7 @@ peer_push(struct transport_local *t, struct peer *p, struct error *err)
 {
 	while (p->fd >= 0 && p->out_at < p->out.len) {
 		ssize_t k = send(p->fd, p->out.buf + p->out_at,
-		                 p->out.len - p->out_at, MSG_NOSIGNAL);
+				 p->out.len - p->out_at, MSG_NOSIGNAL);
 
 		if (k < 0 && errno == EINTR)
 			continue;
@@ -91,7 +91,7 @@ peer_pull(struct peer *p)
 		size_t len = p->in.len;
 
 		k = recv(p->fd, strbuf_extend(&p->in, READ_BYTES), READ_BYTES,
-		         0);
+			 0);
 		strbuf_truncate(&p->in, len + (k > 0 ? (size_t)k : 0));
 		if (k == READ_BYTES)
 			continue;
@@ -109,19 +109,19 @@ peer_pull(struct peer *p)
 /* 1: took a message; 0: none whole yet; -1: nonsense or a silent end. */
 static int
 peer_take(struct transport_local *t, struct peer *p, struct message *m,
-          struct error *err)
+	  struct error *err)
 {
 	while (p->in.len - p->in_at >= HEADER_BYTES) {
-		struct cursor c = cursor_of(p->in.buf + p->in_at,
-		                            p->in.len - p->in_at);
+		struct cursor c =
+		    cursor_of(p->in.buf + p->in_at, p->in.len - p->in_at);
 		uint32_t tag = get_u32(&c), zero = get_u32(&c);
 		uint64_t n = get_u64(&c);
 
 		if (zero != 0 || n > MESSAGE_MAX)
 			return error_set(err, EXIT_CANNOT,
-			                 "worker %" PRIu32
-			                 " sent no message of ours",
-			                 p->id);
+					 "worker %" PRIu32
+					 " sent no message of ours",
+					 p->id);
 		if (cursor_left(&c) < n)
 			break;
 		if (tag == TAG_GOODBYE) {
@@ -208,7 +208,7 @@ exchange_bytes(struct transport_local *t, int wait_ms, struct error *err)
 
 static int
 local_receive(struct transport *base, int wait_ms, struct message *m,
-              struct error *err)
+	      struct error *err)
 {
 	struct transport_local *t = (struct transport_local *)base;
 
@@ -233,7 +233,7 @@ find_peer(struct transport_local *t, uint32_t id)
 
 static int
 local_send(struct transport *base, uint32_t to, uint32_t tag, const void *b,
-           size_t n, struct error *err)
+	   size_t n, struct error *err)
 {
 	struct transport_local *t = (struct transport_local *)base;
 	struct peer *p = find_peer(t, to);

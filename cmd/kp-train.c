@@ -1,0 +1,253 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "exec/runner.h"
+#include "plan/planopt.h"
+
+static const char *output, *data, *trials;
+static int64_t workers;
+static uint64_t memory_bytes;
+static double checkpoint_sec = 5;
+static bool print_plan, strict, quiet;
+static struct plan_options po = PLAN_OPTIONS_DEFAULT;
+
+static const struct opt options[] = {
+    {"output", 'o', OPT_STRING, &output, "RUN",
+     "run directory to make, or to go on with (required)", 0, 0},
+    {"trials", 0, OPT_STRING, &trials, "FILE",
+     "write trial records as JSON lines while they happen", 0, 0},
+    {"memory", 0, OPT_BYTES, &memory_bytes, "SIZE",
+     "rows a worker holds; more are read anew in every epoch\n"
+     "(default: half of the memory, shared by the workers)",
+     0, 0},
+    {"checkpoint", 0, OPT_REAL, &checkpoint_sec, "SEC",
+     "save unfinished models so often", 0.01, 86400},
+    {"data", 0, OPT_STRING, &data, "DIR", "dataset, if not where the plan says",
+     0, 0},
+    {"strict", 0, OPT_FLAG, &strict, NULL,
+     "groups that fell back count as failed (exit 4)", 0, 0},
+    {"quiet", 'q', OPT_FLAG, &quiet, NULL, "no progress, no summary", 0, 0},
+    {NULL, 0, OPT_HEADING, NULL, NULL, "With a dataset instead of a plan", 0,
+     0},
+    {"workers", 'p', OPT_INT, &workers, "N", "workers (default: the cores)", 1,
+     WORKERS_MAX},
+    PLAN_OPTIONS_TABLE(po),
+    {"print-plan", 0, OPT_FLAG, &print_plan, NULL,
+     "print the plan and its pipe, train nothing", 0, 0},
+    {0}};
+
+static const struct opt_program program = {
+    .usage = "[OPTION...] -o RUN PLAN\n"
+	     "       kp-train [OPTION...] -o RUN --learner NAME DATASET",
+    .purpose = "Trains every config of a plan for every group.",
+    .examples = "kp-train -o run plan.json\n"
+		"kp-train --learner logistic --param l2=log:1e-8:1e-1 \\\n"
+		"    --search grid:12 -o run data\n",
+    .opt = options,
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+/* A dataset is a folder; a plan is a file or "-". */
+static bool
+is_dataset(const char *path)
+{
+	struct strbuf sb = STRBUF_INIT;
+	bool is = strcmp(path, "-") != 0 &&
+		  io_exists(io_join(&sb, path, "manifest.json"));
+
+	strbuf_release(&sb);
+	return is;
+}
+
+static int
+read_plan(struct plan *plan, const char *path, struct error *err)
+{
+	struct strbuf sb = STRBUF_INIT;
+	int rc;
+
+	if (po.learner || po.param.n > 0 || workers > 0 || print_plan)
+		return error_set(err, EXIT_USAGE,
+				 "%s is a plan: -p, --learner, --param and "
+				 "--print-plan go with a dataset",
+				 path);
+	if (strcmp(path, "-") != 0)
+		return plan_load_file(plan, path, err);
+	if (isatty(STDIN_FILENO))
+		opt_short_help(&program);
+	rc = io_read_file("/dev/stdin", 0, &sb, err);
+	if (rc == 0)
+		rc = plan_load_bytes(plan, sb.buf, sb.len, "standard input",
+				     err);
+	strbuf_release(&sb);
+	return rc;
+}
+
+static int
+make_plan(struct plan *plan, const struct dataset *d, struct error *err)
+{
+	struct partition pt = {0};
+	uint32_t p = workers > 0 ? (uint32_t)workers : plan_default_workers();
+
+	if (po.learner == NULL)
+		return error_set(err, EXIT_USAGE,
+				 "--learner NAME is needed to train on a "
+				 "dataset");
+	if (partition_of_dataset(&pt, d, p, err))
+		return -1;
+	return plan_build(plan, &po, d, &pt, err);
+}
+
+/* Plan and dataset, from either kind of operand. */
+static struct dataset *
+open_work(struct plan *plan, const char *operand, struct error *err)
+{
+	bool dataset = is_dataset(operand);
+	struct dataset *d;
+
+	if (!dataset && read_plan(plan, operand, err))
+		return NULL;
+	d = dataset_open(dataset ? operand
+			 : data	 ? data
+				 : plan->partition.data,
+			 err);
+	if (d == NULL)
+		return NULL;
+	if (dataset ? make_plan(plan, d, err)
+		    : partition_check(&plan->partition, d, err)) {
+		dataset_free(d);
+		return NULL;
+	}
+	return d;
+}
+
+/* The plan on stdout, and on stderr the pipe that makes it. */
+static void
+show_plan(const struct plan *plan, const char *operand)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct jout j;
+
+	info("kp-partition -p %" PRIu32 " %s | kp-plan --learner %s ... | "
+	     "kp-train -o %s -",
+	     plan->partition.workers, operand, plan->space.learner->name,
+	     output ? output : "RUN");
+	jout_begin(&j, &sb, 1);
+	plan_json(plan, &j);
+	strbuf_addch(&sb, '\n');
+	fwrite(sb.buf, 1, sb.len, stdout);
+	strbuf_release(&sb);
+	close_stdout();
+}
+
+/* kp-gap-worker lies beside this program. */
+static char *
+worker_program(const char *argv0)
+{
+	struct strbuf sb = STRBUF_INIT;
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	const char *slash;
+
+	if (n > 0)
+		self[n] = '\0';
+	else
+		snprintf(self, sizeof self, "%s", argv0);
+	slash = strrchr(self, '/');
+	strbuf_add(&sb, self, slash ? (size_t)(slash - self) + 1 : 0);
+	strbuf_addstr(&sb, "kp-gap-worker");
+	return strbuf_detach(&sb, NULL);
+}
+
+static FILE *
+open_trials(struct error *err)
+{
+	FILE *f = strcmp(trials, "-") == 0 ? stdout : fopen(trials, "w");
+
+	if (f == NULL)
+		error_sys(err, "%s", trials);
+	return f;
+}
+
+static void
+say_summary(const struct run_summary *s)
+{
+	info("%" PRIu64 " groups: %" PRIu64 " trained, %" PRIu64
+	     " fallback, %" PRIu64 " failed; %" PRIu64 " models in %.1f s",
+	     s->groups, s->trained, s->fallback, s->failed, s->trials, s->sec);
+}
+
+static enum exit_code
+verdict(const struct run_summary *s)
+{
+	uint64_t bad = s->failed + (strict ? s->fallback : 0);
+
+	if (bad == 0)
+		return EXIT_DONE;
+	return s->trained == 0 ? EXIT_ALL : EXIT_SOME;
+}
+
+static int
+train(const struct plan *plan, struct dataset *d, const char *argv0,
+      struct error *err)
+{
+	struct runner_options o = {.plan = plan,
+				   .data = d,
+				   .run = output,
+				   .memory_bytes = memory_bytes,
+				   .checkpoint_sec = checkpoint_sec};
+	char *worker = worker_program(argv0);
+	struct run_summary sum = {0};
+	int rc = 0;
+
+	if (memory_bytes == 0)
+		o.memory_bytes =
+		    mem_limit_bytes() / 2 / plan->partition.workers;
+	o.worker_program = worker;
+	if (trials && (o.trials = open_trials(err)) == NULL)
+		rc = -1;
+	if (rc == 0)
+		rc = runner_run(&o, &sum, err);
+	free(worker);
+	if (rc == 0 && o.trials && o.trials != stdout && fclose(o.trials))
+		rc = error_sys(err, "%s", trials);
+	if (rc)
+		return -1;
+	say_summary(&sum);
+	return verdict(&sum);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct error err = ERROR_NONE;
+	struct plan plan = {0};
+	int first = opt_parse(&program, argc, argv), rc = 0;
+	struct dataset *d;
+
+	set_quiet(quiet);
+	if (output == NULL && !print_plan)
+		dief(EXIT_USAGE, "-o RUN is needed");
+	d = open_work(&plan, argv[first], &err);
+	if (d == NULL)
+		die(&err);
+	if (print_plan)
+		show_plan(&plan, argv[first]);
+	else
+		rc = train(&plan, d, argv[0], &err);
+	if (rc < 0)
+		die(&err);
+	dataset_free(d);
+	plan_release(&plan);
+	plan_options_release(&po);
+	if (!print_plan)
+		close_stdout();
+	return rc;
+}

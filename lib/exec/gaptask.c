@@ -1,0 +1,262 @@
+#include "exec/gaptask.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct held *
+held_new(const struct learner *l, struct dataset *d, const struct shard *shard,
+	 bool streamed, struct error *err)
+{
+	struct held *h = xcalloc(1, sizeof *h);
+
+	h->learner = l;
+	h->data = d;
+	h->shard = *shard;
+	h->streamed = streamed;
+	if (dataset_read_facts(d, shard->group, &h->facts, err)) {
+		held_free(h);
+		return NULL;
+	}
+	return h;
+}
+
+static void
+held_drop_views(struct held *h)
+{
+	for (size_t i = 0; i < h->nview; i++) {
+		shardrows_free(h->view[i].rows);
+		if (h->view[i].view)
+			h->learner->view_free(h->view[i].view);
+	}
+	h->nview = 0;
+}
+
+void
+held_free(struct held *h)
+{
+	if (h == NULL)
+		return;
+	held_drop_views(h);
+	free(h->view);
+	facts_release(&h->facts);
+	free(h);
+}
+
+static bool
+same_view(const struct learner *l, const struct config *a,
+	  const struct config *b)
+{
+	for (size_t i = 0; i < l->nparam; i++) {
+		if (l->param[i].view && a->value[i] != b->value[i])
+			return false;
+	}
+	return true;
+}
+
+struct held_view *
+held_get(struct held *h, const struct config *c, bool keep_others,
+	 struct error *err)
+{
+	struct shardrows_spec spec = {h->learner, h->data,  &h->facts,
+				      NULL,	  h->shard, h->streamed};
+	struct held_view *v;
+
+	for (size_t i = 0; i < h->nview; i++) {
+		if (same_view(h->learner, h->view[i].config, c))
+			return &h->view[i];
+	}
+	if (!keep_others)
+		held_drop_views(h);
+	h->view = xreallocarray(h->view, h->nview + 1, sizeof *h->view);
+	v = &h->view[h->nview++];
+	*v = (struct held_view){.config = c};
+	v->view =
+	    h->learner->view_new(dataset_schema(h->data), &h->facts, c, err);
+	spec.view = v->view;
+	if (v->view)
+		v->rows = shardrows_new(&spec, err);
+	return v->rows ? v : NULL;
+}
+
+struct gaptask *
+gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
+	    const uint32_t *config, uint32_t n, struct error *err)
+{
+	const struct learner *l = held->learner;
+	const struct schema *schema = dataset_schema(held->data);
+	struct pack_spec spec = {.learner = l,
+				 .schema = schema,
+				 .facts = &held->facts,
+				 .n = n,
+				 .epochs = plan->epochs,
+				 .seed = plan->space.seed};
+	bool whole =
+	    held->shard.end - held->shard.first == facts_rows(&held->facts);
+	struct held_view *v;
+	struct gaptask *t;
+
+	v = held_get(held, &plan->space.config[config[0]], !whole, err);
+	if (v == NULL)
+		return NULL;
+	t = xcalloc(1, sizeof *t);
+	t->held = held;
+	t->pack_number = pack_number;
+	t->n = n;
+	t->view = v->view;
+	t->rows = v->rows;
+	t->by = metric_default(schema->task);
+	spec.view = v->view;
+	for (uint32_t i = 0; i < n; i++) {
+		t->config[i] = config[i];
+		spec.config[i] = &plan->space.config[config[i]];
+		t->light[i] =
+		    metric_new(schema->task, schema->nclass, METRIC_LIGHT);
+		t->full[i] =
+		    metric_new(schema->task, schema->nclass, METRIC_FULL);
+	}
+	t->pack = l->pack_new(&spec, err);
+	if (t->pack == NULL) {
+		gaptask_free(t);
+		return NULL;
+	}
+	t->partial = l->partial_new(t->pack);
+	return t;
+}
+
+void
+gaptask_free(struct gaptask *t)
+{
+	if (t == NULL)
+		return;
+	if (t->partial)
+		t->held->learner->partial_free(t->partial);
+	if (t->pack)
+		t->held->learner->pack_free(t->pack);
+	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
+		metric_free(t->light[i]);
+		metric_free(t->full[i]);
+	}
+	free(t);
+}
+
+void
+gaptask_begin(struct gaptask *t, enum pass_kind kind, uint32_t ended)
+{
+	t->kind = kind;
+	t->ended = ended;
+	t->own_pending = true;
+	t->waiting = t->nchild;
+	if (kind == PASS_TRAIN)
+		t->held->learner->partial_reset(t->partial);
+	for (uint32_t i = 0; i < t->n; i++)
+		metric_reset(kind == PASS_TRAIN ? t->light[i] : t->full[i]);
+}
+
+/* The metrics the pass fills, NULL for lanes it leaves out. */
+static void
+pass_metrics(const struct gaptask *t, struct metric **m)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->kind == PASS_TRAIN)
+			m[i] = t->light[i];
+		else
+			m[i] = t->ended >> i & 1 ? t->full[i] : NULL;
+	}
+}
+
+void
+gaptask_piece(struct gaptask *t, const struct rows *train,
+	      const struct rows *holdout)
+{
+	const struct learner *l = t->held->learner;
+	struct metric *m[PACK_LANES_MAX];
+
+	if (t->kind == PASS_TRAIN)
+		l->accumulate(t->pack, train, t->partial);
+	pass_metrics(t, m);
+	if (l->rows_count(holdout) > 0)
+		l->evaluate(t->pack, holdout, m);
+}
+
+void
+gaptask_put_sums(const struct gaptask *t, struct strbuf *sb)
+{
+	struct metric *m[PACK_LANES_MAX];
+
+	if (t->kind == PASS_TRAIN)
+		t->held->learner->partial_put(t->partial, sb);
+	pass_metrics(t, m);
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (m[i])
+			metric_put(m[i], sb);
+	}
+}
+
+int
+gaptask_merge_sums(struct gaptask *t, struct cursor *c, struct error *err)
+{
+	const struct learner *l = t->held->learner;
+	struct metric *m[PACK_LANES_MAX];
+	int bad = 0;
+
+	if (t->kind == PASS_TRAIN) {
+		struct partial *p = l->partial_new(t->pack);
+
+		bad = l->partial_get(p, c);
+		if (!bad)
+			l->merge(t->partial, p);
+		l->partial_free(p);
+	}
+	pass_metrics(t, m);
+	for (uint32_t i = 0; !bad && i < t->n; i++) {
+		struct metric *from = m[i] ? metric_get(c) : NULL;
+
+		if (m[i] && from)
+			metric_merge(m[i], from);
+		bad = m[i] && from == NULL;
+		metric_free(from);
+	}
+	if (bad || !cursor_done(c))
+		return error_set(err, EXIT_CANNOT,
+				 "a worker sent sums of another shape");
+	return 0;
+}
+
+void
+gaptask_repack(struct gaptask *t, const bool *keep)
+{
+	const struct learner *l = t->held->learner;
+	uint32_t n = 0;
+
+	l->repack(t->pack, keep);
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct metric *light = t->light[i], *full = t->full[i];
+
+		if (!keep[i]) {
+			metric_free(light);
+			metric_free(full);
+			t->light[i] = t->full[i] = NULL;
+			continue;
+		}
+		t->light[i] = t->full[i] = NULL;
+		t->light[n] = light;
+		t->full[n] = full;
+		t->config[n++] = t->config[i];
+	}
+	t->n = n;
+	l->partial_free(t->partial);
+	t->partial = n > 0 ? l->partial_new(t->pack) : NULL;
+}
+
+void
+gaptask_place(struct gaptask *t, uint32_t worker, uint32_t first, uint32_t last)
+{
+	uint32_t at = last - worker, n = last - first + 1;
+
+	t->parent = at == 0 ? worker : last - (at - 1) / 2;
+	t->nchild = 0;
+	for (uint32_t c = 2 * at + 1; c <= 2 * at + 2 && c < n; c++)
+		t->child[t->nchild++] = last - c;
+}

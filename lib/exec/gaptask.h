@@ -1,0 +1,98 @@
+#ifndef KP_EXEC_GAPTASK_H
+#define KP_EXEC_GAPTASK_H
+
+/*
+ * gaptask - one (group, pack) on one of its holders: the pack, the rows it is
+ * trained on, and where its current pass stands.
+ *
+ * A pass is complete here when the own rows are in and every child of the
+ * tree has replied.  All holders run the same code; only the owner (position
+ * 0) updates.
+ */
+
+#include "exec/gapwire.h"
+#include "exec/shardrows.h"
+#include "plan/plan.h"
+
+/* A group as this worker holds it: facts, and its shard in the views that
+ * packs have asked for. */
+struct held_view {
+	const struct config *config; /* any that has this view */
+	struct view *view;
+	struct shardrows *rows;
+};
+
+struct held {
+	const struct learner *learner;
+	struct dataset *data;
+	struct shard shard;
+	bool streamed;
+	struct group_facts facts;
+	struct held_view *view;
+	size_t nview;
+};
+
+/* Reads the group's facts; NULL on damage. */
+struct held *held_new(const struct learner *l, struct dataset *d,
+		      const struct shard *shard, bool streamed,
+		      struct error *err);
+void held_free(struct held *h); /* NULL is legal */
+/* The shard in the view of the config; made when first asked for, and kept
+ * if `keep_others`, else alone. */
+struct held_view *held_get(struct held *h, const struct config *c,
+			   bool keep_others, struct error *err);
+
+struct gaptask {
+	struct held *held;
+	uint32_t pack_number;		 /* of the plan */
+	uint32_t config[PACK_LANES_MAX]; /* of the lanes, [n] */
+	uint32_t n;
+	struct view *view;
+	struct shardrows *rows;
+	struct pack *pack;
+	struct partial *partial;
+	enum metric_kind by; /* the default metric */
+	struct metric *light[PACK_LANES_MAX], *full[PACK_LANES_MAX];
+
+	/* the pass */
+	enum pass_kind kind;
+	uint32_t ended; /* PASS_FINAL: bits of lanes */
+	uint32_t sequence;
+	bool own_pending; /* the own rows are still to be passed over */
+	uint32_t waiting; /* children that have not replied */
+	struct lane_report report[PACK_LANES_MAX]; /* owner: last update */
+
+	/* the tree: workers; parent == own worker at the owner */
+	uint32_t parent, child[2], nchild;
+	struct gaptask *next;
+};
+
+/* Lanes are the n configs given, numbers in plan->space.config.  NULL if the
+ * view or pack cannot be made. */
+struct gaptask *gaptask_new(const struct plan *plan, struct held *held,
+			    uint32_t pack_number, const uint32_t *config,
+			    uint32_t n, struct error *err);
+void gaptask_free(struct gaptask *t); /* not the held group */
+
+/* Zeroes the sums of a new pass; own rows and children are outstanding. */
+void gaptask_begin(struct gaptask *t, enum pass_kind kind, uint32_t ended);
+static inline bool
+gaptask_complete(const struct gaptask *t)
+{
+	return !t->own_pending && t->waiting == 0;
+}
+/* Adds the rows of one piece. */
+void gaptask_piece(struct gaptask *t, const struct rows *train,
+		   const struct rows *holdout);
+/* The sums, to the parent; and those of a child, merged. */
+void gaptask_put_sums(const struct gaptask *t, struct strbuf *sb);
+int gaptask_merge_sums(struct gaptask *t, struct cursor *c, struct error *err);
+/* Lanes with keep false leave. */
+void gaptask_repack(struct gaptask *t, const bool *keep);
+
+/* Position in the tree of `worker` among holders first..last, and its parent
+ * and children. */
+void gaptask_place(struct gaptask *t, uint32_t worker, uint32_t first,
+		   uint32_t last);
+
+#endif

@@ -1,0 +1,261 @@
+#include "exec/rundir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define LOCK_WAIT_SEC 10
+
+/* Anything in a folder but what we put there? */
+static bool
+holds_other_files(const char *run)
+{
+	DIR *d = opendir(run);
+	struct dirent *e;
+	bool any = false;
+
+	if (d == NULL)
+		return false;
+	while ((e = readdir(d)) != NULL)
+		any |= strcmp(e->d_name, ".") != 0 &&
+		       strcmp(e->d_name, "..") != 0 &&
+		       strcmp(e->d_name, "lock") != 0;
+	closedir(d);
+	return any;
+}
+
+static int
+make_folders(const char *run, struct error *err)
+{
+	struct strbuf path = STRBUF_INIT;
+	bool ours = io_exists(io_join(&path, run, "plan.json"));
+	int rc = 0;
+
+	if (!ours && holds_other_files(run))
+		rc = error_set(err, EXIT_CANNOT,
+			       "%s: exists and is not a run directory", run);
+	else
+		rc = io_mkdir_p(io_join(&path, run, "journal"), err);
+	strbuf_release(&path);
+	return rc;
+}
+
+static int
+lock_refused(int fd, const char *run, struct error *err)
+{
+	char holder[32] = "";
+	ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
+
+	holder[n > 0 ? (size_t)n : 0] = '\0';
+	holder[strcspn(holder, "\n")] = '\0';
+	return error_set(err, EXIT_CANNOT,
+			 "%s: in use by another run (process %s)", run,
+			 holder[0] ? holder : "unknown");
+}
+
+static int
+take_lock(int fd, const char *run, struct error *err)
+{
+	const struct timespec tenth = {0, 100000000};
+	char pid[32];
+	int n;
+
+	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB); i++) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return error_sys(err, "%s/lock", run);
+		if (i >= LOCK_WAIT_SEC * 10)
+			return lock_refused(fd, run, err);
+		nanosleep(&tenth, NULL);
+	}
+	n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+	if (ftruncate(fd, 0) || pwrite(fd, pid, (size_t)n, 0) != n)
+		return error_sys(err, "%s/lock", run);
+	return 0;
+}
+
+int
+rundir_enter(const char *run, struct error *err)
+{
+	struct strbuf path = STRBUF_INIT;
+	int fd = -1;
+
+	if (make_folders(run, err) == 0) {
+		io_join(&path, run, "lock");
+		fd = open(path.buf, O_RDWR | O_CREAT, 0666);
+		if (fd < 0)
+			error_sys(err, "%s", path.buf);
+		else if (take_lock(fd, run, err)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	strbuf_release(&path);
+	return fd;
+}
+
+int
+rundir_load_plan(const char *run, struct plan *plan, struct error *err)
+{
+	struct strbuf path = STRBUF_INIT;
+	int rc;
+
+	io_join(&path, run, "plan.json");
+	if (!io_exists(path.buf))
+		rc = error_set(err, EXIT_CANNOT,
+			       "%s: not a run directory (no plan.json)", run);
+	else
+		rc = plan_load_file(plan, path.buf, err);
+	strbuf_release(&path);
+	return rc;
+}
+
+/* What the two plans differ in, for the message. */
+static void
+describe_difference(const struct plan *there, const struct plan *here,
+		    struct strbuf *sb)
+{
+	const struct space *a = &there->space, *b = &here->space;
+
+	if (there->partition.fingerprint != here->partition.fingerprint)
+		strbuf_addf(
+		    sb, "data 0x%016" PRIx64 " there, 0x%016" PRIx64 " here",
+		    there->partition.fingerprint, here->partition.fingerprint);
+	else if (a->learner != b->learner)
+		strbuf_addf(sb, "learner %s there, %s here", a->learner->name,
+			    b->learner->name);
+	else if (there->epochs != here->epochs)
+		strbuf_addf(sb, "epochs %" PRIu32 " there, %" PRIu32 " here",
+			    there->epochs, here->epochs);
+	else if (there->min_rows != here->min_rows)
+		strbuf_addf(sb, "min-rows %" PRIu32 " there, %" PRIu32 " here",
+			    there->min_rows, here->min_rows);
+	else if (a->nconfig != b->nconfig)
+		strbuf_addf(sb, "%zu configs there, %zu here", a->nconfig,
+			    b->nconfig);
+	else
+		strbuf_addstr(sb, "other parameters or seed");
+}
+
+static int
+compare_plans(const char *run, const struct plan *plan, struct error *err)
+{
+	struct strbuf what = STRBUF_INIT;
+	struct plan there = {0};
+	int rc = rundir_load_plan(run, &there, err);
+
+	if (rc == 0 && plan_identity(&there) != plan_identity(plan)) {
+		describe_difference(&there, plan, &what);
+		rc = error_set(err, EXIT_USAGE,
+			       "%s: holds a run of another plan (%s)", run,
+			       what.buf);
+	}
+	strbuf_release(&what);
+	plan_release(&there);
+	return rc;
+}
+
+static int
+save_text(const char *path, const struct strbuf *text, struct error *err)
+{
+	struct outfile *f = outfile_open(path, err);
+
+	if (f == NULL)
+		return -1;
+	if (outfile_write(f, text->buf, text->len, err)) {
+		outfile_drop(f);
+		return -1;
+	}
+	return outfile_commit(f, err);
+}
+
+int
+rundir_put_plan(const char *run, const struct plan *plan, struct error *err)
+{
+	struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+	struct jout j;
+	int rc = 0;
+
+	io_join(&path, run, "plan.json");
+	if (io_exists(path.buf))
+		rc = compare_plans(run, plan, err);
+	if (rc == 0) {
+		jout_begin(&j, &text, 1);
+		plan_json(plan, &j);
+		strbuf_addch(&text, '\n');
+		rc = save_text(path.buf, &text, err);
+	}
+	strbuf_release(&text);
+	strbuf_release(&path);
+	return rc;
+}
+
+int
+rundir_save_summary(const char *run, const struct run_summary *sum,
+		    struct error *err)
+{
+	struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
+	struct jout j;
+	int rc;
+
+	jout_begin(&j, &text, 1);
+	jout_object(&j);
+	jout_key(&j, "kp");
+	jout_cstr(&j, "summary");
+	jout_key(&j, "version");
+	jout_uint(&j, 1);
+	jout_key(&j, "groups");
+	jout_uint(&j, sum->groups);
+	jout_key(&j, "trained");
+	jout_uint(&j, sum->trained);
+	jout_key(&j, "fallback");
+	jout_uint(&j, sum->fallback);
+	jout_key(&j, "failed");
+	jout_uint(&j, sum->failed);
+	jout_key(&j, "trials");
+	jout_uint(&j, sum->trials);
+	jout_key(&j, "sec");
+	jout_real(&j, sum->sec);
+	jout_end_object(&j);
+	strbuf_addch(&text, '\n');
+	rc = save_text(io_join(&path, run, "summary.json"), &text, err);
+	strbuf_release(&text);
+	strbuf_release(&path);
+	return rc;
+}
+
+int
+rundir_load_summary(const char *run, struct run_summary *sum, struct error *err)
+{
+	struct strbuf path = STRBUF_INIT;
+	struct jvalue *v = NULL;
+	int rc = 0;
+
+	*sum = (struct run_summary){0};
+	io_join(&path, run, "summary.json");
+	if (io_exists(path.buf)) {
+		v = jsonio_load(path.buf, err);
+		rc = v == NULL ||
+			     jsonio_get_u64(v, "groups", &sum->groups, err) ||
+			     jsonio_get_u64(v, "trained", &sum->trained, err) ||
+			     jsonio_get_u64(v, "fallback", &sum->fallback,
+					    err) ||
+			     jsonio_get_u64(v, "failed", &sum->failed, err) ||
+			     jsonio_get_u64(v, "trials", &sum->trials, err) ||
+			     jsonio_get_real(v, "sec", &sum->sec, err)
+			 ? -1
+			 : 1;
+		if (v)
+			jsonio_free(v);
+	}
+	strbuf_release(&path);
+	return rc;
+}

@@ -1,0 +1,40 @@
+#ifndef KP_EXEC_RUNDIR_H
+#define KP_EXEC_RUNDIR_H
+
+/*
+ * rundir - the run directory: what is in it, who may write to it.
+ *
+ *	RUN/plan.json     copy of the plan
+ *	RUN/lock          flock, inherited by all workers
+ *	RUN/journal/      kp-journal(5)
+ *	RUN/summary.json  written last: the run is complete
+ */
+
+#include "plan/plan.h"
+
+struct run_summary {
+	uint64_t groups, trained, fallback, failed, stopped;
+	uint64_t trials; /* finished (group, config) */
+	double sec;	 /* of the last incarnation */
+};
+
+/* Makes RUN or takes up an existing one, and locks it: waits up to 10 seconds
+ * for another run to end, then EXIT_CANNOT naming its process.  Returns the
+ * descriptor that holds the lock (not close-on-exec), -1 on error. */
+int rundir_enter(const char *run, struct error *err);
+
+/* Stores the plan, or compares it with the one there: of another identity is
+ * EXIT_USAGE naming what differs. */
+int rundir_put_plan(const char *run, const struct plan *plan,
+		    struct error *err);
+
+/* Loads the plan of a run. */
+int rundir_load_plan(const char *run, struct plan *plan, struct error *err);
+
+/* 1 if the run is complete (sum filled), 0 if not, -1 on error. */
+int rundir_load_summary(const char *run, struct run_summary *sum,
+			struct error *err);
+int rundir_save_summary(const char *run, const struct run_summary *sum,
+			struct error *err);
+
+#endif

@@ -1,0 +1,400 @@
+#include "exec/runner.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/progress.h"
+#include "data/groupkey.h"
+#include "exec/workers.h"
+
+/* After the first failure, how long to listen for the others' words. */
+#define GRACE_SEC 0.5
+#define END_SEC 3.0
+#define STOP_SEC 30.0
+
+const char *
+group_status_name(enum group_status s)
+{
+	static const char *const name[] = {"trained", "fallback", "stopped",
+					   "failed"};
+
+	return name[s];
+}
+
+static volatile sig_atomic_t signals_got;
+
+static void
+on_signal(int sig)
+{
+	(void)sig;
+	if (++signals_got > 1)
+		_exit(EXIT_STOPPED); /* the workers go with us */
+}
+
+struct run {
+	const struct runner_options *o;
+	const struct index *index;
+	enum metric_kind by;
+	struct workers workers;
+	struct progress *progress;
+	double stop_sec;   /* when the workers were asked to stop; 0: not */
+	double failed_sec; /* when a failure was first seen; 0: none */
+};
+
+/* --- trial records as JSON lines --- */
+
+static void
+open_record(const struct run *r, struct jout *j, struct strbuf *sb,
+	    const struct trial *t)
+{
+	const struct index_group *g = &r->index->group[t->group];
+
+	jout_begin(j, sb, 0);
+	jout_object(j);
+	jout_key(j, "group");
+	groupkey_json(r->index->keys + g->key_offset, g->key_bytes, j);
+	jout_key(j, "config");
+	jout_uint(j, t->config);
+	jout_key(j, "epoch");
+	jout_uint(j, t->epoch);
+	jout_key(j, "loss");
+	jout_real(j, t->loss);
+}
+
+static void
+close_record(const struct run *r, struct jout *j, struct strbuf *sb, double sec)
+{
+	jout_key(j, "sec");
+	jout_real(j, sec);
+	jout_end_object(j);
+	strbuf_addch(sb, '\n');
+	fwrite(sb->buf, 1, sb->len, r->o->trials);
+	strbuf_reset(sb);
+}
+
+static void
+print_trial(const struct run *r, const struct trial *t)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct jout j;
+
+	open_record(r, &j, &sb, t);
+	jout_key(&j, "status");
+	jout_cstr(&j, "step");
+	jout_key(&j, "metrics");
+	jout_object(&j);
+	jout_key(&j, metric_name(r->by));
+	jout_real(&j, t->holdout);
+	jout_end_object(&j);
+	close_record(r, &j, &sb, t->sec);
+	strbuf_release(&sb);
+}
+
+static void
+print_done(const struct run *r, const struct trial_done *d)
+{
+	struct trial t = {d->group, d->config, d->epoch, d->loss, 0, d->sec};
+	struct strbuf sb = STRBUF_INIT;
+	struct jout j;
+
+	open_record(r, &j, &sb, &t);
+	jout_key(&j, "status");
+	jout_cstr(&j, lane_status_name(d->status));
+	jout_key(&j, "reason");
+	jout_cstr(&j, d->reason);
+	jout_key(&j, "objective");
+	jout_real(&j, d->objective);
+	jout_key(&j, "holdout_rows");
+	jout_uint(&j, d->holdout_rows);
+	jout_key(&j, "metrics");
+	jout_object(&j);
+	for (int k = 0; k < METRIC_COUNT; k++) {
+		jout_key(&j, metric_name((enum metric_kind)k));
+		jout_real(&j, d->metric[k]);
+	}
+	jout_end_object(&j);
+	close_record(r, &j, &sb, d->sec);
+	strbuf_release(&sb);
+}
+
+/* --- messages of workers --- */
+
+static void
+show_progress(struct run *r)
+{
+	uint64_t done = 0;
+
+	for (uint32_t i = 0; i < r->workers.n; i++)
+		done += r->workers.worker[i].progress.done;
+	progress_update(r->progress, done, NULL);
+}
+
+static bool
+valid_record(const struct run *r, uint32_t group, uint32_t config)
+{
+	return group < r->index->ngroup && config < r->o->plan->space.nconfig &&
+	       r->o->trials;
+}
+
+static void
+on_message(struct run *r, const struct message *m)
+{
+	struct cursor c = cursor_of(m->body.buf, m->body.len);
+	struct worker *w = &r->workers.worker[m->from];
+	struct trial_done d;
+	struct trial t;
+
+	switch (m->tag) {
+	case TAG_PROGRESS:
+		gap_progress_get(&w->progress, &c);
+		show_progress(r);
+		break;
+	case TAG_TRIAL:
+		if (trial_get(&t, &c) == 0 &&
+		    valid_record(r, t.group, t.config))
+			print_trial(r, &t);
+		break;
+	case TAG_DONE:
+		if (trial_done_get(&d, &c) == 0 &&
+		    valid_record(r, d.group, d.config))
+			print_done(r, &d);
+		break;
+	case TAG_FINISHED:
+		w->finished = true;
+		break;
+	case TAG_FAILED:
+		gap_failure_get(&w->failure, &c);
+		w->failed = true;
+		break;
+	}
+}
+
+static bool
+all_finished(const struct run *r)
+{
+	for (uint32_t i = 0; i < r->workers.n; i++) {
+		if (!r->workers.worker[i].finished)
+			return false;
+	}
+	return true;
+}
+
+static void
+ask_to_stop(struct run *r)
+{
+	struct transport *t = r->workers.transport;
+	struct error gone = ERROR_NONE;
+
+	r->stop_sec = clock_sec();
+	for (uint32_t i = 0; i < r->workers.n; i++)
+		t->ops->send(t, i, TAG_STOP, "", 0, &gone);
+}
+
+/* Whether there is nothing left to wait for: all is finished, or the last
+ * words after a failure or a stop are said. */
+static bool
+over(const struct run *r)
+{
+	if (all_finished(r) || workers_gone(&r->workers))
+		return true;
+	if (r->stop_sec > 0)
+		return clock_sec() > r->stop_sec + STOP_SEC;
+	return r->failed_sec > 0 && clock_sec() > r->failed_sec + GRACE_SEC;
+}
+
+static void
+watch(struct run *r)
+{
+	struct transport *t = r->workers.transport;
+	struct message m = {.body = STRBUF_INIT};
+
+	while (!over(r)) {
+		struct error lost = ERROR_NONE;
+		int got = t->ops->receive(t, 100, &m, &lost);
+
+		if (got == 1)
+			on_message(r, &m);
+		else if (r->o->trials)
+			fflush(r->o->trials);
+		if (signals_got && r->stop_sec == 0)
+			ask_to_stop(r);
+		if (workers_reap(&r->workers) && r->failed_sec == 0)
+			r->failed_sec = clock_sec();
+	}
+	message_release(&m);
+}
+
+/* --- what came out --- */
+
+struct tally {
+	const struct plan *plan;
+	size_t nconfig, ngroup;
+	uint8_t *seen; /* [ngroup][nconfig] 0: not, 1: good, 2: failed */
+};
+
+static int
+tally_done(void *ctx, const struct trial_done *d)
+{
+	struct tally *t = ctx;
+
+	if (d->group < t->ngroup && d->config < t->nconfig)
+		t->seen[d->group * t->nconfig + d->config] =
+		    d->status == LANE_DIVERGED ? 2 : 1;
+	return 0;
+}
+
+static void
+tally_group(const struct tally *t, size_t group, struct run_summary *sum)
+{
+	size_t good = 0, bad = 0;
+
+	for (size_t c = 0; c < t->nconfig; c++) {
+		good += t->seen[group * t->nconfig + c] == 1;
+		bad += t->seen[group * t->nconfig + c] == 2;
+	}
+	sum->trials += good + bad;
+	if (good + bad < t->nconfig)
+		sum->stopped++;
+	else if (good > 0)
+		sum->trained++;
+	else
+		sum->failed++;
+}
+
+static int
+summarise(const struct runner_options *o, struct run_summary *sum,
+	  struct error *err)
+{
+	const struct index *ix = dataset_index(o->data);
+	const struct schema *schema = dataset_schema(o->data);
+	struct tally t = {o->plan, o->plan->space.nconfig, ix->ngroup, NULL};
+	struct journal_reader reader = {.done = tally_done, .ctx = &t};
+	int rc;
+
+	t.seen = xcalloc(t.ngroup * t.nconfig + 1, 1);
+	rc = journal_read(o->run, plan_identity(o->plan), &reader, err);
+	sum->groups = ix->ngroup;
+	for (size_t g = 0; rc == 0 && g < ix->ngroup; g++) {
+		if (plan_fallback_reason(o->plan, schema, &ix->group[g]))
+			sum->fallback++;
+		else
+			tally_group(&t, g, sum);
+	}
+	free(t.seen);
+	return rc;
+}
+
+/* --- the run --- */
+
+static void
+count_work(struct run *r)
+{
+	const struct schema *schema = dataset_schema(r->o->data);
+	uint64_t total = 0;
+
+	for (size_t g = 0; g < r->index->ngroup; g++) {
+		if (!plan_fallback_reason(r->o->plan, schema,
+					  &r->index->group[g]))
+			total += r->o->plan->space.nconfig;
+	}
+	r->progress = progress_new("models", total);
+}
+
+static int
+run_workers(struct run *r, struct error *err)
+{
+	const struct runner_options *o = r->o;
+	uint64_t *rows = partition_rows(r->index);
+	struct workers_spec spec = {.plan = o->plan,
+				    .group_rows = rows,
+				    .program = o->worker_program,
+				    .run = o->run,
+				    .data = dataset_path(o->data),
+				    .memory_bytes = o->memory_bytes,
+				    .checkpoint_sec = o->checkpoint_sec,
+				    .stream_trials = o->trials != NULL};
+	int rc;
+
+	count_work(r);
+	rc = workers_start(&r->workers, &spec, err);
+	if (rc == 0)
+		watch(r);
+	workers_end(&r->workers, END_SEC);
+	if (rc == 0 && !all_finished(r))
+		rc = r->stop_sec > 0
+			 ? error_set(err, EXIT_STOPPED,
+				     "stopped; the same command goes on from "
+				     "here")
+			 : workers_cause(&r->workers, err);
+	progress_free(r->progress);
+	workers_release(&r->workers);
+	free(rows);
+	return rc;
+}
+
+static void
+catch_signals(void)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+
+	signals_got = 0;
+	sigemptyset(&sa.sa_mask);
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+}
+
+static int
+run_locked(const struct runner_options *o, struct run_summary *sum,
+	   struct error *err)
+{
+	struct run r = {.o = o,
+			.index = dataset_index(o->data),
+			.by = metric_default(dataset_schema(o->data)->task)};
+	double start = clock_sec();
+	int rc = rundir_load_summary(o->run, sum, err);
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	catch_signals();
+	if (run_workers(&r, err))
+		return -1;
+	if (o->trials && fflush(o->trials))
+		return error_sys(err, "trials");
+	if (summarise(o, sum, err))
+		return -1;
+	sum->sec = clock_sec() - start;
+	return rundir_save_summary(o->run, sum, err);
+}
+
+int
+runner_run(const struct runner_options *o, struct run_summary *sum,
+	   struct error *err)
+{
+	int lock = rundir_enter(o->run, err), rc;
+
+	if (lock < 0)
+		return -1;
+	rc = rundir_put_plan(o->run, o->plan, err);
+	if (rc == 0)
+		rc = run_locked(o, sum, err);
+	close(lock);
+	return rc;
+}
+
+int
+runner_open(const char *run, struct plan *plan, bool *complete,
+	    struct error *err)
+{
+	struct run_summary sum;
+	int rc;
+
+	if (rundir_load_plan(run, plan, err))
+		return -1;
+	rc = rundir_load_summary(run, &sum, err);
+	*complete = rc == 1;
+	return rc < 0 ? -1 : 0;
+}
