@@ -274,6 +274,24 @@ outdir_drop(const char *tmp)
 }
 
 int
+io_write_file(const char *path, const void *p, size_t n, struct error *err)
+{
+	struct outfile *f;
+
+	if (strcmp(path, "-") == 0)
+		return io_write_all(STDOUT_FILENO, p, n, "standard output",
+				    err);
+	f = outfile_open(path, err);
+	if (!f)
+		return -1;
+	if (outfile_write(f, p, n, err) < 0) {
+		outfile_drop(f);
+		return -1;
+	}
+	return outfile_commit(f, err);
+}
+
+int
 io_read_file(const char *path, size_t max_bytes, struct strbuf *sb,
 	     struct error *err)
 {

@@ -41,6 +41,9 @@ void outdir_drop(const char *tmp);
  * path "-" is standard input. */
 int io_read_file(const char *path, size_t max_bytes, struct strbuf *sb,
                  struct error *err);
+/* The counterpart: an outfile of these n bytes; "-" is standard output. */
+int io_write_file(const char *path, const void *p, size_t n,
+                  struct error *err);
 /* All n bytes or an error; EINTR is retried.  name is for the message. */
 int io_write_all(int fd, const void *p, size_t n, const char *name,
                  struct error *err);
