@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/opt.h"
 #include "exec/journal.h"
 
 /* What the first reading of the journal gathers. */
@@ -296,6 +297,25 @@ open_data(struct results *r, const char *data, struct error *err)
 	r->ngroup = dataset_index(r->data)->ngroup;
 	r->noutput = r->plan.space.learner->noutput(r->schema);
 	return partition_check(&r->plan.partition, r->data, err);
+}
+
+int
+results_metric(const char *name, int *by, struct error *err)
+{
+	const char *names[METRIC_COUNT + 1] = {NULL}, *close;
+
+	*by = name ? metric_by_name(name) : -1;
+	if (!name || *by >= 0)
+		return 0;
+	for (int i = 0; i < METRIC_COUNT; i++)
+		names[i] = metric_name((enum metric_kind)i);
+	close = opt_suggest(name, names);
+	if (close)
+		return error_set(err, EXIT_USAGE,
+				 "--by: no metric \"%s\" (did you mean "
+				 "\"%s\"?)",
+				 name, close);
+	return error_set(err, EXIT_USAGE, "--by: no metric \"%s\"", name);
 }
 
 static int

@@ -49,6 +49,9 @@ struct results {
 	struct arena arena;
 };
 
+/* The metric that --by names, -1 if name is NULL; EXIT_USAGE if there is none
+ * of that name. */
+int results_metric(const char *name, int *by, struct error *err);
 /* EXIT_STOPPED if the run is unfinished and not `partial`. */
 int results_open(struct results *r, const struct results_options *o,
 		 struct error *err);

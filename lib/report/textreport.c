@@ -1,0 +1,339 @@
+#include "report/textreport.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "data/groupkey.h"
+#include "exec/journal.h"
+#include "exec/leaderboard.h"
+
+#define WORST_SHOWN 10
+#define REASONS_SHOWN 16
+
+static struct leaderboard
+board_of(const struct results *r)
+{
+	return (struct leaderboard){r->schema, r->plan.space.learner,
+				    r->plan.space.config,
+				    r->plan.space.nconfig};
+}
+
+/* --- groups --- */
+
+static void
+add_reasons(const struct results *r, enum group_status status,
+	    struct strbuf *out)
+{
+	const char *reason[REASONS_SHOWN];
+	uint64_t count[REASONS_SHOWN] = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->ngroup; i++) {
+		const struct bundle_entry *e = &r->entry[i];
+		size_t k = 0;
+
+		if (e->status != status)
+			continue;
+		while (k < n && strcmp(reason[k], e->reason) != 0)
+			k++;
+		if (k == REASONS_SHOWN)
+			continue;
+		if (k == n)
+			reason[n++] = e->reason;
+		count[k]++;
+	}
+	for (size_t k = 0; k < n; k++)
+		strbuf_addf(out, "%s%" PRIu64 " %s", k ? ", " : "  (", count[k],
+			    reason[k]);
+	if (n)
+		strbuf_addch(out, ')');
+}
+
+static void
+add_groups(const struct results *r, struct strbuf *out)
+{
+	strbuf_addf(out, "\ngroups      %zu\n", r->ngroup);
+	for (int s = 0; s < BUNDLE_STATUS_COUNT; s++) {
+		strbuf_addf(out, "  %-9s %" PRIu64,
+			    group_status_name((enum group_status)s),
+			    r->count[s]);
+		add_reasons(r, (enum group_status)s, out);
+		strbuf_addch(out, '\n');
+	}
+}
+
+static void
+add_configs(const struct results *r, struct strbuf *out)
+{
+	struct leaderboard lb = board_of(r);
+
+	strbuf_addf(out,
+		    "\nconfigs     %zu of %s\n"
+		    "  selected  config\n",
+		    lb.nconfig, lb.learner->name);
+	for (size_t i = 0; i < lb.nconfig; i++) {
+		strbuf_addf(out, "  %8" PRIu64 "  ", r->chosen[i]);
+		leaderboard_config(&lb, i, out);
+		strbuf_addch(out, '\n');
+	}
+}
+
+/* --- workers --- */
+
+struct worker_use {
+	double busy_sec;
+	double before_sec; /* length of earlier sittings */
+	double end_sec;	   /* of its last unit in this one */
+	uint64_t units, rows, bytes_sent;
+};
+
+struct use {
+	struct worker_use *worker; /* [n] */
+	uint32_t n;
+};
+
+/* A resumed run counts its time anew, and a worker's units follow one another:
+ * one that begins before the last has ended belongs to a later sitting. */
+static int
+add_unit(void *ctx, const struct unit *u)
+{
+	struct use *use = ctx;
+	struct worker_use *w;
+
+	if (u->worker >= use->n)
+		return 0;
+	w = &use->worker[u->worker];
+	if (u->start_sec < w->end_sec - 1e-3) {
+		w->before_sec += w->end_sec;
+		w->end_sec = 0;
+	}
+	if (u->end_sec > w->end_sec)
+		w->end_sec = u->end_sec;
+	w->busy_sec += u->end_sec - u->start_sec;
+	w->units++;
+	w->rows += u->rows;
+	w->bytes_sent += u->bytes_sent;
+	return 0;
+}
+
+static void
+use_text(const struct use *use, struct strbuf *out)
+{
+	double makespan = 0, busy = 0;
+
+	for (uint32_t i = 0; i < use->n; i++) {
+		const struct worker_use *w = &use->worker[i];
+
+		makespan = fmax(makespan, w->before_sec + w->end_sec);
+		busy += w->busy_sec;
+	}
+	strbuf_addf(out,
+		    "\nworkers     %" PRIu32 ", makespan %.3f s, busy %.1f %%\n"
+		    "  worker     busy_s  busy_%%     units         rows"
+		    "      sent_bytes\n",
+		    use->n, makespan,
+		    makespan > 0 ? 100 * busy / makespan / use->n : 0);
+	for (uint32_t i = 0; i < use->n; i++) {
+		const struct worker_use *w = &use->worker[i];
+
+		strbuf_addf(out,
+			    "  %6" PRIu32 " %10.3f  %6.1f %9" PRIu64
+			    " %12" PRIu64 " %15" PRIu64 "\n",
+			    i, w->busy_sec,
+			    makespan > 0 ? 100 * w->busy_sec / makespan : 0,
+			    w->units, w->rows, w->bytes_sent);
+	}
+}
+
+static int
+add_workers(const struct results *r, const char *run, struct strbuf *out,
+	    struct error *err)
+{
+	struct use use = {.n = r->plan.partition.workers};
+	struct journal_reader reader = {.unit = add_unit, .ctx = &use};
+	int ret;
+
+	use.worker = xcalloc(use.n, sizeof(*use.worker));
+	ret = journal_read(run, plan_identity(&r->plan), &reader, err);
+	if (ret == 0)
+		use_text(&use, out);
+	free(use.worker);
+	return ret;
+}
+
+/* --- gain --- */
+
+/* Row-weighted means of a metric over the groups that have it. */
+struct means {
+	double weight, model, prior;
+	uint64_t rows, groups;
+};
+
+static int
+prior_metric(const struct results *r, size_t i, struct metric *m, double *out,
+	     struct error *err)
+{
+	double *constant;
+	struct group_facts f = {0};
+	int ret;
+
+	if (dataset_read_facts(r->data, i, &f, err) < 0)
+		return -1;
+	constant = xcalloc(r->noutput, sizeof(*constant));
+	results_constant(r, &f, constant);
+	metric_reset(m);
+	ret = results_score_constant(r, &f, constant, m, err);
+	*out = metric_value(m, r->by);
+	free(constant);
+	facts_release(&f);
+	return ret;
+}
+
+static int
+find_means(const struct results *r, struct means *means, struct error *err)
+{
+	struct metric *m =
+	    metric_new(r->schema->task, r->schema->nclass, METRIC_FULL);
+	int ret = 0;
+
+	*means = (struct means){0};
+	for (size_t i = 0; i < r->ngroup && ret == 0; i++) {
+		const struct bundle_entry *e = &r->entry[i];
+		double model = e->metric[r->by], prior = model;
+
+		if (isnan(model))
+			continue;
+		if (e->config >= 0)
+			ret = prior_metric(r, i, m, &prior, err);
+		means->weight += e->holdout_weight;
+		means->model += e->holdout_weight * model;
+		means->prior += e->holdout_weight * prior;
+		means->rows += e->holdout_rows;
+		means->groups++;
+	}
+	means->model /= means->weight;
+	means->prior /= means->weight;
+	metric_free(m);
+	return ret;
+}
+
+static int
+add_gain(const struct results *r, struct strbuf *out, struct error *err)
+{
+	const char *name = metric_name(r->by);
+	struct means m;
+
+	if (find_means(r, &m, err) < 0)
+		return -1;
+	if (m.groups == 0) {
+		strbuf_addf(out, "\n%-11s no group has a hold-out value\n",
+			    name);
+		return 0;
+	}
+	strbuf_addf(out,
+		    "\n%-11s row-weighted mean over %" PRIu64
+		    " groups, %" PRIu64 " hold-out rows\n"
+		    "  models    %.6g\n"
+		    "  prior     %.6g\n",
+		    name, m.groups, m.rows, m.model, m.prior);
+	if (metric_higher_is_better(r->by))
+		strbuf_addf(out, "  gain      %+.6g\n", m.model - m.prior);
+	else
+		strbuf_addf(out, "  gain      %+.2f %%\n",
+			    100 * (m.prior - m.model) / m.prior);
+	return 0;
+}
+
+/* --- best and worst groups --- */
+
+struct ranked {
+	size_t group;
+	double value;
+	bool higher;
+};
+
+static int
+compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->value != y->value)
+		return (x->value < y->value) == x->higher ? 1 : -1;
+	return (x->group > y->group) - (x->group < y->group);
+}
+
+static void
+add_ranked(const struct results *r, const char *rank, const struct ranked *at,
+	   struct strbuf *out)
+{
+	const struct index *ix = dataset_index(r->data);
+	const struct index_group *g = &ix->group[at->group];
+	const struct bundle_entry *e = &r->entry[at->group];
+	struct leaderboard lb = board_of(r);
+
+	strbuf_addf(out, "  %-8s %12.6g %13" PRIu64 "  ", rank, at->value,
+		    e->holdout_rows);
+	groupkey_text(ix->keys + g->key_offset, g->key_bytes, out);
+	strbuf_addstr(out, "  ");
+	if (e->config >= 0)
+		leaderboard_config(&lb, (size_t)e->config, out);
+	else
+		strbuf_addf(out, "prior (%s)", e->reason);
+	strbuf_addch(out, '\n');
+}
+
+static void
+add_ranking(const struct results *r, struct strbuf *out)
+{
+	struct ranked *rank = xcalloc(r->ngroup, sizeof(*rank));
+	struct strbuf label = STRBUF_INIT;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->ngroup; i++) {
+		double v = r->entry[i].metric[r->by];
+
+		if (!isnan(v))
+			rank[n++] = (struct ranked){
+			    i, v, metric_higher_is_better(r->by)};
+	}
+	qsort(rank, n, sizeof(*rank), compare_ranked);
+	if (n) {
+		strbuf_addf(out, "\n  rank     %12s  holdout_rows  group\n",
+			    metric_name(r->by));
+		add_ranked(r, "best", &rank[0], out);
+		add_ranked(r, "median", &rank[(n - 1) / 2], out);
+	}
+	for (size_t i = 0; i < n && i < WORST_SHOWN; i++) {
+		strbuf_reset(&label);
+		strbuf_addstr(&label, "worst");
+		if (i)
+			strbuf_addf(&label, " %zu", i + 1);
+		add_ranked(r, label.buf, &rank[n - 1 - i], out);
+	}
+	strbuf_release(&label);
+	free(rank);
+}
+
+int
+textreport(struct results *r, const char *run, struct strbuf *out,
+	   struct error *err)
+{
+	const struct dataset_totals *t = dataset_totals(r->data);
+
+	strbuf_addf(out,
+		    "run         %s%s\n"
+		    "data        %s\n"
+		    "rows        %" PRIu64 " (%" PRIu64 " train, %" PRIu64
+		    " hold-out, %" PRIu64 " test)\n",
+		    run, r->complete ? "" : " (not finished)",
+		    dataset_path(r->data), t->rows, t->rows_part[PART_TRAIN],
+		    t->rows_part[PART_HOLDOUT], t->rows_part[PART_TEST]);
+	add_groups(r, out);
+	add_configs(r, out);
+	if (add_workers(r, run, out, err) < 0 || add_gain(r, out, err) < 0)
+		return -1;
+	add_ranking(r, out);
+	return 0;
+}
