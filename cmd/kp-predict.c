@@ -1,0 +1,226 @@
+/* kp-predict - score rows with a bundle. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/io.h"
+#include "base/opt.h"
+#include "data/groupkey.h"
+#include "exec/leaderboard.h"
+#include "exec/predict.h"
+
+static const char *model, *output, *metrics, *keep;
+static const char *part = "all", *unseen = "prior", *verify = "all";
+static bool only_predictions, raw, quiet;
+static uint64_t memory = (uint64_t)1 << 30;
+
+static const struct opt options[] = {
+    {"model", 'm', OPT_STRING, &model, "BUNDLE",
+     "the models, a file written by kp-select (required)", 0, 0},
+    {"output", 'o', OPT_STRING, &output, "FILE",
+     "write there, whole or not at all (default: stdout)", 0, 0},
+    {"split", 0, OPT_STRING, &part, "PART",
+     "only rows of this part: all, train, holdout or test", 0, 0},
+    {"unseen-group", 0, OPT_STRING, &unseen, "HOW",
+     "a row of a group not seen in training: prior, error or skip", 0, 0},
+    {"keep", 0, OPT_STRING, &keep, "A,B",
+     "only these columns of the input before the predictions", 0, 0},
+    {"only-predictions", 0, OPT_FLAG, &only_predictions, NULL,
+     "no columns of the input", 0, 0},
+    {"raw", 0, OPT_FLAG, &raw, NULL,
+     "margins (log-odds) in place of probabilities", 0, 0},
+    {"metrics", 0, OPT_STRING, &metrics, "FILE",
+     "write how good the predictions were, overall and by group", 0, 0},
+    {"verify", 0, OPT_STRING, &verify, "WHEN",
+     "check the bundle: all before the first line, or lazy: each\n"
+     "model when first used",
+     0, 0},
+    {"memory", 0, OPT_BYTES, &memory, "SIZE",
+     "keep models up to so many bytes in memory", 0, 0},
+    {"quiet", 'q', OPT_FLAG, &quiet, NULL, "no counts on stderr", 0, 0},
+    {0},
+};
+
+static const struct opt_program program = {
+    .usage = "[OPTION...] -m BUNDLE [FILE]",
+    .purpose = "Score rows with the models of a bundle.",
+    .examples =
+	"  kp-predict -m models.kpm <tomorrow.csv >scored.csv\n"
+	"  kp-predict -m models.kpm --split holdout --metrics m.json a.csv\n"
+	"  kp-predict -m models.kpm --keep id,origin a.csv\n",
+    .opt = options,
+    .operands_min = 0,
+    .operands_max = 1,
+};
+
+/* Position of a word among those an option takes; dies if it is none. */
+static int
+choice(const char *option, const char *word, const char *const *words)
+{
+	struct strbuf list = STRBUF_INIT;
+	const char *close;
+
+	for (int i = 0; words[i]; i++) {
+		if (strcmp(word, words[i]) == 0)
+			return i;
+		strbuf_addf(&list, "%s%s",
+			    !i		   ? ""
+			    : words[i + 1] ? ", "
+					   : " or ",
+			    words[i]);
+	}
+	close = opt_suggest(word, words);
+	if (close)
+		dief(EXIT_USAGE, "--%s: \"%s\" (did you mean \"%s\"?)", option,
+		     word, close);
+	dief(EXIT_USAGE, "--%s: not %s: \"%s\"", option, list.buf, word);
+}
+
+/* --- metrics --- */
+
+struct metrics_lines {
+	const struct bundle *bundle;
+	struct strbuf text;
+};
+
+static void
+add_metrics(void *ctx, int64_t group, const struct metric *m)
+{
+	struct metrics_lines *lines = ctx;
+	double value[METRIC_COUNT];
+	struct jout j;
+	size_t n;
+
+	for (int k = 0; k < METRIC_COUNT; k++)
+		value[k] = metric_value(m, (enum metric_kind)k);
+	jout_begin(&j, &lines->text, 0);
+	jout_object(&j);
+	jout_key(&j, "group");
+	if (group == TALLY_ALL) {
+		jout_null(&j);
+	} else {
+		const char *key = bundle_key(lines->bundle, (size_t)group, &n);
+
+		groupkey_json(key, n, &j);
+	}
+	jout_key(&j, "rows");
+	jout_uint(&j, metric_rows(m));
+	jout_key(&j, "weight");
+	jout_real(&j, metric_weight(m));
+	jout_key(&j, "metrics");
+	leaderboard_metrics_json(value, &j);
+	jout_end_object(&j);
+	strbuf_addch(&lines->text, '\n');
+}
+
+static void
+write_metrics(const struct bundle *b, const struct tally *t)
+{
+	struct metrics_lines lines = {b, STRBUF_INIT};
+	struct outfile *f;
+	struct error err;
+
+	tally_each(t, add_metrics, &lines);
+	f = outfile_open(metrics, &err);
+	if (!f)
+		die(&err);
+	if (outfile_write(f, lines.text.buf, lines.text.len, &err) < 0) {
+		outfile_drop(f);
+		die(&err);
+	}
+	if (outfile_commit(f, &err) < 0)
+		die(&err);
+	strbuf_release(&lines.text);
+}
+
+/* --- running --- */
+
+static void
+tell(const struct predict_options *o, const struct predict_report *report)
+{
+	const char *fate = o->part >= 0 || o->unseen == UNSEEN_SKIP
+			       ? "left out"
+			       : "answered by the prior";
+
+	if (report->unseen)
+		info("%" PRIu64 " rows of groups not seen in training: %s",
+		     report->unseen, fate);
+	if (report->ragged)
+		info("%" PRIu64 " rows left out: a wrong number of fields",
+		     report->ragged);
+	if (report->left_out)
+		info("%" PRIu64 " rows left out: no label, or weight 0",
+		     report->left_out);
+	if (report->no_label)
+		info("%" PRIu64 " rows without a known label are not in the "
+		     "metrics",
+		     report->no_label);
+}
+
+static void
+run(struct bundle *b, struct predict_options *o)
+{
+	struct predict_report report;
+	struct error err;
+	char **words = NULL;
+
+	if (keep) {
+		words = opt_split_words(keep, &o->nkeep);
+		if (o->nkeep == 0)
+			dief(EXIT_USAGE, "--keep: no column named");
+		o->keep = words;
+	}
+	if (output && !(o->out = outfile_open(output, &err)))
+		die(&err);
+	if (predict_stream(b, o, &report, &err) < 0) {
+		outfile_drop(o->out);
+		die(&err);
+	}
+	if (o->out && outfile_commit(o->out, &err) < 0)
+		die(&err);
+	if (metrics)
+		write_metrics(b, report.tally);
+	tell(o, &report);
+	tally_free(report.tally);
+	opt_free_words(words, o->nkeep);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const char *const parts[] = {"all", "train", "holdout", "test",
+					    NULL};
+	static const char *const hows[] = {"prior", "error", "skip", NULL};
+	static const char *const whens[] = {"all", "lazy", NULL};
+	struct predict_options o = {.file = "-"};
+	struct bundle *b;
+	struct error err;
+	bool lazy;
+	int i = opt_parse(&program, argc, argv);
+
+	set_quiet(quiet);
+	if (!model)
+		dief(EXIT_USAGE, "no bundle given (see -m)");
+	if (keep && only_predictions)
+		dief(EXIT_USAGE,
+		     "--keep and --only-predictions exclude each other");
+	o.part = choice("split", part, parts) - 1;
+	o.unseen = (enum unseen_group)choice("unseen-group", unseen, hows);
+	lazy = choice("verify", verify, whens) == 1;
+	if (argv[i])
+		o.file = argv[i];
+	if (strcmp(o.file, "-") == 0 && isatty(STDIN_FILENO))
+		opt_short_help(&program);
+	o.raw = raw;
+	o.only_predictions = only_predictions;
+	o.want_tally = metrics != NULL;
+	o.memory_bytes = memory;
+	b = bundle_open(model, !lazy, &err);
+	if (!b)
+		die(&err);
+	run(b, &o);
+	bundle_free(b);
+	close_stdout();
+	return EXIT_DONE;
+}

@@ -1,0 +1,288 @@
+/* kp-select - the best config of every group of a run, and their bundle. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include "base/opt.h"
+#include "base/strbuf.h"
+#include "data/groupkey.h"
+#include "exec/leaderboard.h"
+#include "exec/results.h"
+#include "model/bundle.h"
+
+#define OUT_BYTES (1u << 18)
+
+static const char *output, *by, *data, *show;
+static bool json, partial, strict, quiet;
+
+static const struct opt options[] = {
+    {"output", 'o', OPT_STRING, &output, "FILE",
+     "write the selected models to this bundle", 0, 0},
+    {"by", 0, OPT_STRING, &by, "METRIC",
+     "select by logloss, auc, accuracy, brier, rmse, mae or r2\n"
+     "(default: logloss, or rmse for regression)",
+     0, 0},
+    {"data", 0, OPT_STRING, &data, "DIR",
+     "the dataset, if it is no longer where it was in training", 0, 0},
+    {"partial", 0, OPT_FLAG, &partial, NULL,
+     "take an unfinished run for what it has", 0, 0},
+    {"strict", 0, OPT_FLAG, &strict, NULL,
+     "groups that fell back make the exit status 4", 0, 0},
+    {"show", 0, OPT_STRING, &show, "GROUP",
+     "print the coefficients of this group instead", 0, 0},
+    {"json", 0, OPT_FLAG, &json, NULL, "print a JSON object per line", 0, 0},
+    {"quiet", 'q', OPT_FLAG, &quiet, NULL, "no summary on stderr", 0, 0},
+    {0},
+};
+
+static const struct opt_program program = {
+    .usage = "[OPTION...] RUN|BUNDLE",
+    .purpose = "Select the best config of every group, and write a bundle.",
+    .examples = "  kp-select run -o models.kpm\n"
+		"  kp-select --json models.kpm | jq .metrics.logloss\n"
+		"  kp-select --show ATL models.kpm\n",
+    .opt = options,
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+static void
+flush(struct strbuf *out)
+{
+	fwrite(out->buf, 1, out->len, stdout);
+	strbuf_reset(out);
+}
+
+/* --- one group --- */
+
+/* The encoded key of --show. */
+static void
+show_key(const struct schema *s, struct strbuf *key)
+{
+	struct error err;
+
+	if (groupkey_parse(show, s->ngroup_column ? s->ngroup_column : 1, key,
+			   &err) < 0) {
+		error_context(&err, "--show");
+		die(&err);
+	}
+}
+
+static void
+show_model(const struct leaderboard *lb, const struct group_facts *f,
+	   const struct bundle_entry *e)
+{
+	const struct learner *l = lb->learner;
+	struct strbuf out = STRBUF_INIT;
+	struct arena arena = {0};
+	struct coefficient *c;
+	struct error err;
+	struct model *m;
+	struct view *v;
+	size_t n;
+
+	if (e->config < 0 || !e->model_bytes)
+		dief(EXIT_USAGE,
+		     "--show: \"%s\" has no model of its own (%s: %s)", show,
+		     group_status_name((enum group_status)e->status),
+		     e->reason);
+	v = l->view_new(lb->schema, f, &lb->config[e->config], &err);
+	if (!v)
+		die(&err);
+	m = l->model_load(v, e->model, e->model_bytes, &err);
+	if (!m)
+		die(&err);
+	c = l->coefficients(m, &arena, &n);
+	if (!c)
+		dief(EXIT_USAGE,
+		     "--show: the learner \"%s\" has no "
+		     "coefficients",
+		     l->name);
+	if (json)
+		leaderboard_coefficients_json(c, n, &out);
+	else
+		leaderboard_coefficients_tsv(c, n, &out);
+	flush(&out);
+	strbuf_release(&out);
+	arena_release(&arena);
+	l->model_free(m);
+	l->view_free(v);
+}
+
+static void
+show_of_bundle(const struct leaderboard *lb, struct bundle *b)
+{
+	struct strbuf key = STRBUF_INIT;
+	struct bundle_entry e;
+	struct group_facts f;
+	struct error err;
+	int64_t i;
+
+	show_key(lb->schema, &key);
+	i = bundle_find(b, key.buf, key.len);
+	if (i < 0)
+		dief(EXIT_USAGE, "--show: no group \"%s\"", show);
+	if (bundle_read(b, (size_t)i, &f, &e, &err) < 0)
+		die(&err);
+	show_model(lb, &f, &e);
+	facts_release(&f);
+	strbuf_release(&key);
+}
+
+static void
+show_of_run(const struct leaderboard *lb, struct results *r)
+{
+	struct strbuf key = STRBUF_INIT;
+	struct group_facts f = {0};
+	struct error err;
+	int64_t i;
+
+	show_key(lb->schema, &key);
+	i = dataset_find_group(r->data, key.buf, key.len);
+	if (i < 0)
+		dief(EXIT_USAGE, "--show: no group \"%s\"", show);
+	if (dataset_read_facts(r->data, (size_t)i, &f, &err) < 0)
+		die(&err);
+	show_model(lb, &f, &r->entry[i]);
+	facts_release(&f);
+	strbuf_release(&key);
+}
+
+/* --- the table --- */
+
+static void
+print_row(const struct leaderboard *lb, const char *key, size_t key_bytes,
+	  const struct bundle_entry *e, struct strbuf *out)
+{
+	if (json)
+		leaderboard_json(lb, key, key_bytes, e, out);
+	else
+		leaderboard_tsv(lb, key, key_bytes, e, out);
+	if (out->len >= OUT_BYTES)
+		flush(out);
+}
+
+static void
+table_of_bundle(const struct leaderboard *lb, struct bundle *b)
+{
+	struct strbuf out = STRBUF_INIT;
+	struct error err;
+
+	if (!json)
+		leaderboard_tsv_header(lb, &out);
+	for (size_t i = 0; i < bundle_groups(b); i++) {
+		struct bundle_entry e;
+		struct group_facts f;
+
+		if (bundle_read(b, i, &f, &e, &err) < 0)
+			die(&err);
+		print_row(lb, f.key, f.key_bytes, &e, &out);
+		facts_release(&f);
+	}
+	flush(&out);
+	strbuf_release(&out);
+}
+
+static void
+table_of_run(const struct leaderboard *lb, const struct results *r)
+{
+	const struct index *ix = dataset_index(r->data);
+	struct strbuf out = STRBUF_INIT;
+
+	if (!json)
+		leaderboard_tsv_header(lb, &out);
+	for (size_t i = 0; i < r->ngroup; i++)
+		print_row(lb, ix->keys + ix->group[i].key_offset,
+			  ix->group[i].key_bytes, &r->entry[i], &out);
+	flush(&out);
+	strbuf_release(&out);
+}
+
+/* --- run and bundle --- */
+
+static void
+summarise(const struct results *r)
+{
+	uint64_t with_model = 0, by_objective = 0;
+
+	for (size_t i = 0; i < r->ngroup; i++) {
+		with_model += r->entry[i].config >= 0;
+		by_objective += r->entry[i].level == LEVEL_OBJECTIVE;
+	}
+	if (by_objective && by_objective == with_model)
+		info("no group has a hold-out value of %s: selected by the "
+		     "training objective",
+		     metric_name(r->by));
+	info("%zu groups: %" PRIu64 " trained, %" PRIu64 " fallback, %" PRIu64
+	     " stopped, %" PRIu64 " failed",
+	     r->ngroup, r->count[GROUP_TRAINED], r->count[GROUP_FALLBACK],
+	     r->count[GROUP_STOPPED], r->count[GROUP_FAILED]);
+}
+
+static enum exit_code
+select_from_run(const char *run)
+{
+	struct results_options o = {
+	    .run = run, .data = data, .partial = partial};
+	struct leaderboard lb;
+	enum exit_code code;
+	struct results r;
+	struct error err;
+
+	if (results_metric(by, &o.by, &err) < 0 ||
+	    results_open(&r, &o, &err) < 0)
+		die(&err);
+	lb = (struct leaderboard){r.schema, r.plan.space.learner,
+				  r.plan.space.config, r.plan.space.nconfig};
+	/* The bundle first: a reader of the table may leave early. */
+	if (output && results_write_bundle(&r, output, &err) < 0)
+		die(&err);
+	if (show)
+		show_of_run(&lb, &r);
+	else
+		table_of_run(&lb, &r);
+	if (!show)
+		summarise(&r);
+	code = results_exit_code(&r);
+	if (code == EXIT_DONE && strict && r.count[GROUP_FALLBACK])
+		code = EXIT_SOME;
+	results_release(&r);
+	return code;
+}
+
+static void
+print_bundle(const char *path)
+{
+	const struct bundle_header *h;
+	struct leaderboard lb;
+	struct bundle *b;
+	struct error err;
+
+	if (output || by || data || partial || strict)
+		dief(EXIT_USAGE,
+		     "%s: is a bundle: only --show, --json and -q apply", path);
+	b = bundle_open(path, !show, &err);
+	if (!b)
+		die(&err);
+	h = bundle_header_of(b);
+	lb = (struct leaderboard){h->schema, h->learner, h->config, h->nconfig};
+	if (show)
+		show_of_bundle(&lb, b);
+	else
+		table_of_bundle(&lb, b);
+	bundle_free(b);
+}
+
+int
+main(int argc, char **argv)
+{
+	enum exit_code code = EXIT_DONE;
+	int i = opt_parse(&program, argc, argv);
+
+	set_quiet(quiet);
+	if (bundle_is(argv[i]))
+		print_bundle(argv[i]);
+	else
+		code = select_from_run(argv[i]);
+	close_stdout();
+	return code;
+}
