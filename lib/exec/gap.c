@@ -508,7 +508,7 @@ on_request(struct gap *g, const struct message *m, struct error *err)
 	struct gaptask *t;
 
 	if (gap_request_get(&r, &c) || (s = find_shared(g, r.group)) == NULL ||
-	    r.pack >= g->plan->npack)
+	    r.pack >= g->plan->nsplit_pack)
 		return nonsense(m->from, err);
 	for (uint32_t i = 0; i < r.n; i++) {
 		if (r.config[i] >= g->plan->space.nconfig)
@@ -635,12 +635,11 @@ take_pass(struct gap *g, struct gaptask *t, struct error *err)
 	return task_advance(g, t, err);
 }
 
-/* The configs of a plan pack that the owner has not finished yet. */
+/* The configs of a pack that the owner has not finished yet. */
 static uint32_t
-unfinished(const struct gap *g, uint32_t group, uint32_t pack,
+unfinished(const struct gap *g, uint32_t group, const struct plan_pack *p,
 	   uint32_t config[PACK_LANES_MAX])
 {
-	const struct plan_pack *p = &g->plan->pack[pack];
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -675,9 +674,14 @@ static int
 start_task(struct gap *g, struct held *h, uint32_t pack, struct gaptask **t,
 	   struct error *err)
 {
-	uint32_t config[PACK_LANES_MAX], first, last;
-	uint32_t n = unfinished(g, h->shard.group, pack, config);
+	uint32_t config[PACK_LANES_MAX], first, last, n;
+	size_t npack;
+	const struct plan_pack *packs;
 
+	partition_holders(&g->plan->partition, g->group_rows, h->shard.group,
+			  &first, &last);
+	packs = plan_packs(g->plan, first != last, &npack);
+	n = unfinished(g, h->shard.group, &packs[pack], config);
 	*t = NULL;
 	if (n == 0)
 		return 0;
@@ -687,8 +691,6 @@ start_task(struct gap *g, struct held *h, uint32_t pack, struct gaptask **t,
 		return -1;
 	if (*t == NULL)
 		return record_unstarted(g, h->shard.group, config, n, err);
-	partition_holders(&g->plan->partition, g->group_rows, h->shard.group,
-			  &first, &last);
 	gaptask_place(*t, g->o->worker, first, last);
 	if (load_states(g, *t, err) || begin_pass(g, *t, PASS_TRAIN, 0, err)) {
 		gaptask_free(*t);
@@ -702,13 +704,16 @@ start_task(struct gap *g, struct held *h, uint32_t pack, struct gaptask **t,
 static int
 start_shared(struct gap *g, struct shared *s, struct error *err)
 {
+	size_t npack;
+	const struct plan_pack *packs = plan_packs(g->plan, true, &npack);
+
 	if (s->last != g->o->worker)
 		return 0;
-	for (uint32_t k = 0; k < g->plan->npack; k++) {
+	for (uint32_t k = 0; k < npack; k++) {
 		uint32_t config[PACK_LANES_MAX];
 		struct gaptask *t;
 
-		if (unfinished(g, s->shard.group, k, config) == 0)
+		if (unfinished(g, s->shard.group, &packs[k], config) == 0)
 			continue;
 		if (hold_shared(g, s, err) ||
 		    start_task(g, s->held, k, &t, err))
@@ -726,18 +731,21 @@ start_shared(struct gap *g, struct shared *s, struct error *err)
 static int
 start_whole(struct gap *g, struct error *err)
 {
+	size_t npack;
+	const struct plan_pack *packs = plan_packs(g->plan, false, &npack);
+
 	while (g->whole_task == NULL && g->next_whole < g->nwhole) {
 		const struct shard *s = &g->whole[g->next_whole];
 		uint32_t config[PACK_LANES_MAX];
 
-		if (g->next_pack == g->plan->npack) {
+		if (g->next_pack == npack) {
 			held_free(g->whole_held);
 			g->whole_held = NULL;
 			g->next_pack = 0;
 			g->next_whole++;
 			continue;
 		}
-		if (unfinished(g, s->group, (uint32_t)g->next_pack, config)) {
+		if (unfinished(g, s->group, &packs[g->next_pack], config)) {
 			if (g->whole_held == NULL)
 				g->whole_held = hold(g, s, err);
 			if (g->whole_held == NULL ||

@@ -22,6 +22,7 @@
 struct journal {
 	int fd;
 	char *path;
+	bool broken;	      /* a write failed: the file may end torn */
 	struct strbuf out;    /* whole frames */
 	struct strbuf trials; /* records of the next TRIALS frame */
 	struct strbuf units;  /* records of the next UNITS frame */
@@ -222,8 +223,14 @@ journal_flush(struct journal *j, bool sync, struct error *err)
 {
 	close_batch(j, &j->trials, FRAME_TRIALS);
 	close_batch(j, &j->units, FRAME_UNITS);
-	if (io_write_all(j->fd, j->out.buf, j->out.len, j->path, err))
+	/* Frames behind a torn one would make its tear look like damage. */
+	if (j->broken)
+		return error_set(err, EXIT_CANNOT,
+				 "%s: an earlier write failed", j->path);
+	if (io_write_all(j->fd, j->out.buf, j->out.len, j->path, err)) {
+		j->broken = true;
 		return -1;
+	}
 	strbuf_reset(&j->out);
 	if (sync && fdatasync(j->fd))
 		return error_sys(err, "%s", j->path);

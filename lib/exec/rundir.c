@@ -15,7 +15,17 @@
 
 #define LOCK_WAIT_SEC 10
 
-/* Anything in a folder but what we put there? */
+/* What may lie in a run directory before it has its plan. */
+static bool
+may_lie_there(const char *name)
+{
+	static const char aside[] = "plan.json.tmp.";
+
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	       strcmp(name, "lock") == 0 ||
+	       strncmp(name, aside, sizeof aside - 1) == 0;
+}
+
 static bool
 holds_other_files(const char *run)
 {
@@ -26,15 +36,13 @@ holds_other_files(const char *run)
 	if (d == NULL)
 		return false;
 	while ((e = readdir(d)) != NULL)
-		any |= strcmp(e->d_name, ".") != 0 &&
-		       strcmp(e->d_name, "..") != 0 &&
-		       strcmp(e->d_name, "lock") != 0;
+		any |= !may_lie_there(e->d_name);
 	closedir(d);
 	return any;
 }
 
 static int
-make_folders(const char *run, struct error *err)
+make_folder(const char *run, struct error *err)
 {
 	struct strbuf path = STRBUF_INIT;
 	bool ours = io_exists(io_join(&path, run, "plan.json"));
@@ -44,7 +52,7 @@ make_folders(const char *run, struct error *err)
 		rc = error_set(err, EXIT_CANNOT,
 			       "%s: exists and is not a run directory", run);
 	else
-		rc = io_mkdir_p(io_join(&path, run, "journal"), err);
+		rc = io_mkdir_p(run, err);
 	strbuf_release(&path);
 	return rc;
 }
@@ -88,7 +96,7 @@ rundir_enter(const char *run, struct error *err)
 	struct strbuf path = STRBUF_INIT;
 	int fd = -1;
 
-	if (make_folders(run, err) == 0) {
+	if (make_folder(run, err) == 0) {
 		io_join(&path, run, "lock");
 		fd = open(path.buf, O_RDWR | O_CREAT, 0666);
 		if (fd < 0)
@@ -193,6 +201,8 @@ rundir_put_plan(const char *run, const struct plan *plan, struct error *err)
 		strbuf_addch(&text, '\n');
 		rc = save_text(path.buf, &text, err);
 	}
+	if (rc == 0)
+		rc = io_mkdir_p(io_join(&path, run, "journal"), err);
 	strbuf_release(&text);
 	strbuf_release(&path);
 	return rc;

@@ -194,11 +194,12 @@ ask_to_stop(struct run *r)
 }
 
 /* Whether there is nothing left to wait for: all is finished, or the last
- * words after a failure or a stop are said. */
+ * words after a failure or a stop are said.  Words of workers that have gone
+ * may still be on their way to us unless we were `idle`. */
 static bool
-over(const struct run *r)
+over(const struct run *r, bool idle)
 {
-	if (all_finished(r) || workers_gone(&r->workers))
+	if (all_finished(r) || (idle && workers_gone(&r->workers)))
 		return true;
 	if (r->stop_sec > 0)
 		return clock_sec() > r->stop_sec + STOP_SEC;
@@ -210,11 +211,14 @@ watch(struct run *r)
 {
 	struct transport *t = r->workers.transport;
 	struct message m = {.body = STRBUF_INIT};
+	bool idle = false; /* all were gone before we looked in vain */
 
-	while (!over(r)) {
+	while (!over(r, idle)) {
 		struct error lost = ERROR_NONE;
-		int got = t->ops->receive(t, 100, &m, &lost);
+		bool gone = workers_gone(&r->workers);
+		int got = t->ops->receive(t, gone ? 0 : 100, &m, &lost);
 
+		idle = gone && got == 0;
 		if (got == 1)
 			on_message(r, &m);
 		else if (r->o->trials)
@@ -362,8 +366,9 @@ run_locked(const struct runner_options *o, struct run_summary *sum,
 	catch_signals();
 	if (run_workers(&r, err))
 		return -1;
-	if (o->trials && fflush(o->trials))
-		return error_sys(err, "trials");
+	if (o->trials && (fflush(o->trials) || ferror(o->trials)))
+		return error_set(err, EXIT_CANNOT,
+				 "trial records could not be written");
 	if (summarise(o, sum, err))
 		return -1;
 	sum->sec = clock_sec() - start;

@@ -117,11 +117,15 @@ peer_take(struct transport_local *t, struct peer *p, struct message *m,
 		uint32_t tag = get_u32(&c), zero = get_u32(&c);
 		uint64_t n = get_u64(&c);
 
-		if (zero != 0 || n > MESSAGE_MAX)
+		if (zero != 0 || n > MESSAGE_MAX) {
+			peer_shut(p);
+			p->goodbye = true; /* told once */
+			p->in_at = p->in.len;
 			return error_set(err, EXIT_CANNOT,
 					 "worker %" PRIu32
 					 " sent no message of ours",
 					 p->id);
+		}
 		if (cursor_left(&c) < n)
 			break;
 		if (tag == TAG_GOODBYE) {

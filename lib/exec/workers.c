@@ -185,6 +185,8 @@ keep_own_ends(struct workers *w, struct links *l)
 {
 	int *fd = xcalloc(w->n, sizeof *fd);
 
+	for (uint32_t i = 0; i < w->n; i++)
+		fd[i] = -1; /* some may have no link if one could not be made */
 	for (size_t i = 0; i < l->n; i++) {
 		close(l->link[i].fd[0]);
 		if (l->link[i].b == w->n)
