@@ -121,6 +121,7 @@ main(int argc, char **argv)
 	/* Ctrl-C is kp-train's to handle. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	fd = xcalloc((size_t)workers, sizeof *fd);
 	parse_peers(peers, fd, (uint32_t)workers);
 	t = transport_local_new((uint32_t)worker, (uint32_t)workers, fd,

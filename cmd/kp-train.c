@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -67,22 +69,45 @@ is_dataset(const char *path)
 	return is;
 }
 
+/* An option that would mean nothing to a plan that is there already. */
+static int
+refuse_plan_options(const char *path, struct error *err)
+{
+	const char *given = workers > 0	 ? "--workers"
+			    : print_plan ? "--print-plan"
+					 : plan_options_given(&po);
+
+	if (given == NULL)
+		return 0;
+	return error_set(err, EXIT_USAGE,
+			 "%s goes with a dataset, and %s is a plan", given,
+			 strcmp(path, "-") == 0 ? "standard input" : path);
+}
+
 static int
 read_plan(struct plan *plan, const char *path, struct error *err)
 {
 	struct strbuf sb = STRBUF_INIT;
+	struct stat st;
 	int rc;
 
-	if (po.learner || po.param.n > 0 || workers > 0 || print_plan)
-		return error_set(err, EXIT_USAGE,
-				 "%s is a plan: -p, --learner, --param and "
-				 "--print-plan go with a dataset",
-				 path);
-	if (strcmp(path, "-") != 0)
-		return plan_load_file(plan, path, err);
+	if (strcmp(path, "-") != 0) {
+		if (stat(path, &st))
+			return error_sys(err, "%s", path);
+		if (S_ISDIR(st.st_mode))
+			return error_set(err, EXIT_CANNOT,
+					 "%s: not a dataset (no "
+					 "manifest.json)",
+					 path);
+		return refuse_plan_options(path, err)
+			   ? -1
+			   : plan_load_file(plan, path, err);
+	}
+	if (refuse_plan_options(path, err))
+		return -1;
 	if (isatty(STDIN_FILENO))
 		opt_short_help(&program);
-	rc = io_read_file("/dev/stdin", 0, &sb, err);
+	rc = io_read_file("-", 0, &sb, err);
 	if (rc == 0)
 		rc = plan_load_bytes(plan, sb.buf, sb.len, "standard input",
 				     err);
@@ -112,6 +137,12 @@ open_work(struct plan *plan, const char *operand, struct error *err)
 	bool dataset = is_dataset(operand);
 	struct dataset *d;
 
+	if (dataset && data) {
+		error_set(err, EXIT_USAGE,
+			  "--data goes with a plan, and %s is a dataset",
+			  operand);
+		return NULL;
+	}
 	if (!dataset && read_plan(plan, operand, err))
 		return NULL;
 	d = dataset_open(dataset ? operand
@@ -135,10 +166,15 @@ show_plan(const struct plan *plan, const char *operand)
 	struct strbuf sb = STRBUF_INIT;
 	struct jout j;
 
-	info("kp-partition -p %" PRIu32 " %s | kp-plan --learner %s ... | "
-	     "kp-train -o %s -",
-	     plan->partition.workers, operand, plan->space.learner->name,
-	     output ? output : "RUN");
+	strbuf_addf(&sb, "kp-partition -p %" PRIu32 " ",
+		    plan->partition.workers);
+	strbuf_addword(&sb, operand);
+	strbuf_addstr(&sb, " | kp-plan");
+	plan_options_words(&po, plan, &sb);
+	strbuf_addstr(&sb, " | kp-train -o ");
+	strbuf_addword(&sb, output ? output : "RUN");
+	info("%s -", sb.buf);
+	strbuf_reset(&sb);
 	jout_begin(&j, &sb, 1);
 	plan_json(plan, &j);
 	strbuf_addch(&sb, '\n');
@@ -233,6 +269,8 @@ main(int argc, char **argv)
 	struct dataset *d;
 
 	set_quiet(quiet);
+	/* Beyond a file size limit a write fails, as on a full disk. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (output == NULL && !print_plan)
 		dief(EXIT_USAGE, "-o RUN is needed");
 	d = open_work(&plan, argv[first], &err);

@@ -31,6 +31,8 @@ void strbuf_addch(struct strbuf *sb, int c);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap);
+/* As one word of sh(1), in quotes if it needs them. */
+void strbuf_addword(struct strbuf *sb, const char *s);
 /* n zero bytes at the end; returns where they start. */
 void *strbuf_extend(struct strbuf *sb, size_t n);
 /* Returns the bytes, owned by the caller; sb is empty again. */

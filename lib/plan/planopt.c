@@ -1,6 +1,8 @@
 #include "plan/planopt.h"
 
+#include <inttypes.h>
 #include <sched.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/strbuf.h"
 
@@ -8,6 +10,38 @@ void
 plan_options_release(struct plan_options *o)
 {
 	opt_list_release(&o->param);
+}
+
+void
+plan_options_words(const struct plan_options *o, const struct plan *p,
+		   struct strbuf *sb)
+{
+	strbuf_addf(sb, " --learner %s", p->space.learner->name);
+	for (size_t i = 0; i < o->param.n; i++) {
+		strbuf_addstr(sb, " --param ");
+		strbuf_addword(sb, o->param.item[i]);
+	}
+	strbuf_addstr(sb, " --search ");
+	strbuf_addword(sb, o->search);
+	strbuf_addf(sb,
+		    " --seed %" PRIu64 " --epochs %" PRIu32
+		    " --pack-width %" PRIu32 " --min-rows %" PRIu32,
+		    p->space.seed, p->epochs, p->pack_width, p->min_rows);
+}
+
+const char *
+plan_options_given(const struct plan_options *o)
+{
+	static const struct plan_options none = PLAN_OPTIONS_DEFAULT;
+
+	return o->learner			  ? "--learner"
+	       : o->param.n > 0			  ? "--param"
+	       : strcmp(o->search, none.search)	  ? "--search"
+	       : o->seed != none.seed		  ? "--seed"
+	       : o->epochs != none.epochs	  ? "--epochs"
+	       : o->pack_width != none.pack_width ? "--pack-width"
+	       : o->min_rows != none.min_rows	  ? "--min-rows"
+						  : NULL;
 }
 
 uint32_t

@@ -62,6 +62,12 @@ struct plan_options {
 	 1, PLAN_MIN_ROWS_MAX}
 /* clang-format on */
 
+/* " --learner NAME --param ..." with all defaults, as words of sh(1); what
+ * they mean for a plan made by plan_build(). */
+void plan_options_words(const struct plan_options *o, const struct plan *p,
+			struct strbuf *sb);
+/* An option given that is not the default, NULL if there is none. */
+const char *plan_options_given(const struct plan_options *o);
 void plan_options_release(struct plan_options *o);
 
 /* The workers of a partition when -p is not given: the cores this process

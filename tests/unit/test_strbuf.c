@@ -102,9 +102,26 @@ overflow_dies(void)
 		    "for)\n");
 }
 
+static void
+words(void)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	strbuf_addword(&sb, "l2=log:1e-8:1e-1");
+	strbuf_addch(&sb, ' ');
+	strbuf_addword(&sb, "it's here");
+	strbuf_addch(&sb, ' ');
+	strbuf_addword(&sb, "");
+	strbuf_addch(&sb, ' ');
+	strbuf_addword(&sb, "~a$b");
+	CHECK_STR(sb.buf, "l2=log:1e-8:1e-1 'it'\\''s here' '' '~a$b'");
+	strbuf_release(&sb);
+}
+
 int
 main(void)
 {
+	check_run("a word is quoted for the shell if it needs to be", words);
 	check_run("an empty strbuf is a C string", empty);
 	check_run("bytes, strings and formats are added", adding);
 	check_run("a format longer than the room is added whole", long_format);
