@@ -617,6 +617,8 @@ load_value(const struct learner_param *p, const struct jvalue *v, double *out,
 	}
 	if (jsonio_real(v, out, err) < 0)
 		return -1;
+	if (isnan(*out))
+		return error_set(err, EXIT_CORRUPT, "not a number");
 	if (p->kind == PARAM_INT && *out != trunc(*out))
 		return error_set(err, EXIT_CORRUPT, "not a whole number");
 	*out += 0.0;

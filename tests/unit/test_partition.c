@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <time.h>
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/partition.h"
@@ -327,6 +328,26 @@ round_trip(void)
 	strbuf_release(&twice);
 }
 
+static void
+golden(void)
+{
+	const char *root = getenv("KP_ROOT");
+	struct partition pt = sample();
+	struct strbuf path = STRBUF_INIT, want = STRBUF_INIT,
+		      text = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+
+	strbuf_addf(&path, "%s/tests/data/partition-1.json", root ? root : ".");
+	CHECK_OK(io_read_file(path.buf, 0, &want, &err), err);
+	to_json(&pt, &text);
+	strbuf_addch(&text, '\n');
+	CHECK_STR(text.buf, want.buf);
+	partition_release(&pt);
+	strbuf_release(&path);
+	strbuf_release(&want);
+	strbuf_release(&text);
+}
+
 /* Loads the sample after replacing `old` by `new` in its text. */
 static int
 load_with(const char *old, const char *new, struct error *err)
@@ -403,6 +424,7 @@ main(void)
 	check_run("walking shards stops when told", stops);
 	check_run("a million groups on a thousand workers take seconds", large);
 	check_run("a partition read back is written the same", round_trip);
+	check_run("a partition of format version 1 is written as ever", golden);
 	check_run("a malformed partition is refused and says why", refusals);
 	return check_done();
 }

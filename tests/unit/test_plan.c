@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include <stdlib.h>
+#include "base/io.h"
 #include "base/mem.h"
 #include "plan/planopt.h"
 
@@ -233,6 +234,39 @@ round_trip(void)
 	strbuf_release(&twice);
 }
 
+/* A file of tests/data, byte for byte. */
+static void
+read_golden(const char *name, struct strbuf *text)
+{
+	const char *root = getenv("KP_ROOT");
+	struct strbuf path = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+
+	strbuf_addf(&path, "%s/tests/data/%s", root ? root : ".", name);
+	CHECK_OK(io_read_file(path.buf, 0, text, &err), err);
+	strbuf_release(&path);
+}
+
+static void
+golden(void)
+{
+	struct plan p = sample(), again;
+	struct strbuf want = STRBUF_INIT, text = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+
+	read_golden("plan-1.json", &want);
+	to_json(&p, &text);
+	strbuf_addch(&text, '\n');
+	CHECK_STR(text.buf, want.buf);
+	CHECK_OK(plan_load_bytes(&again, want.buf, want.len, "golden", &err),
+		 err);
+	CHECK(plan_identity(&again) == plan_identity(&p));
+	plan_release(&again);
+	plan_release(&p);
+	strbuf_release(&want);
+	strbuf_release(&text);
+}
+
 static void
 identity(void)
 {
@@ -311,7 +345,7 @@ refusals(void)
 	    {"\"log\":[0.001,0.1]", "\"geo\":[0.001,0.1]",
 	     "x: \"space\": \"params\": \"l2\": no values, log, lin or int"},
 	    {"\"log\":[0.001,0.1]", "\"log\":[null,0.1]",
-	     "x: \"space\": \"params\": \"l2\": nan is not at least 0"},
+	     "x: \"space\": \"params\": \"l2\": not a number"},
 	    {"\"epochs\": 100", "\"epochs\": 0",
 	     "x: \"epochs\": not from 1 to 1000000"},
 	    {"\"pack_width\": 2", "\"pack_width\": 17",
@@ -346,6 +380,8 @@ main(void)
 		  "back",
 		  fallback);
 	check_run("a plan read back is written the same", round_trip);
+	check_run("a plan of format version 1 is read and written as ever",
+		  golden);
 	check_run("the identity is of what decides models, not of workers, "
 		  "packs or paths",
 		  identity);
