@@ -573,7 +573,6 @@ bundle_open(const char *path, bool verify, struct error *err)
 	struct bundle *b = xcalloc(1, sizeof(*b));
 
 	strbuf_init(&b->buf);
-	schema_init(&b->schema);
 	b->path = xstrdup(path);
 	b->fd = io_open_read(path, err);
 	if (b->fd < 0 || open_checked(b, verify, err) < 0) {
