@@ -13,8 +13,9 @@
  * neither on how rows are cut over holders nor on pack width or CPU.
  *
  * Each lane starts at b = 0 with the intercept at the log-odds, or mean, of
- * the training labels.  Its first direction is scaled by the diagonal of the
- * Hessian there, which the group's facts give.
+ * the training labels.  The first pass also sums the second moments of the
+ * rows, from which the Hessian there and so a preconditioner is made (gram.h);
+ * a pack into which a state was loaded asks for them once more.
  *
  * A lane's solver lives in the pack that update() is called on, made at its
  * first call; SAVE_STATE is to be taken from that pack.  A solver that ends

@@ -31,8 +31,7 @@ struct lbfgs {
 	uint64_t evaluations;
 	uint32_t npair, newest; /* pairs are a ring */
 	double sy[LBFGS_HISTORY];
-	double scale; /* s'y / y'Dy of the newest pair */
-	double stop;  /* |pg| to end at */
+	double stop; /* |pg| to end at */
 	double loss, objective;
 	double fall[FALLS]; /* objectives of the last accepted, newest first */
 	uint32_t nfall;
@@ -42,6 +41,7 @@ struct lbfgs {
 	double *x, *g, *pg; /* accepted */
 	double *xt, *gt;    /* trial */
 	double *d;	    /* direction */
+	bool *active;	    /* [n] under l1: may leave where it is */
 	double *s[LBFGS_HISTORY], *y[LBFGS_HISTORY];
 };
 
@@ -53,7 +53,6 @@ lbfgs_new(const struct lbfgs_options *o, const double *x0)
 	double *p = xcalloc(n, (6 + 2 * LBFGS_HISTORY) * sizeof *p);
 
 	s->o = *o;
-	s->scale = 1;
 	s->x = p;
 	s->g = p + n;
 	s->pg = p + 2 * n;
@@ -64,6 +63,8 @@ lbfgs_new(const struct lbfgs_options *o, const double *x0)
 		s->s[k] = p + (6 + 2 * k) * n;
 		s->y[k] = p + (7 + 2 * k) * n;
 	}
+	if (o->l1 > 0)
+		s->active = xcalloc(n, sizeof *s->active);
 	memcpy(s->x, x0, n * sizeof *p);
 	memcpy(s->xt, x0, n * sizeof *p);
 	s->loss = s->objective = INFINITY;
@@ -76,6 +77,7 @@ lbfgs_free(struct lbfgs *s)
 	if (!s)
 		return;
 	free(s->x);
+	free(s->active);
 	free(s);
 }
 
@@ -202,39 +204,109 @@ axpy(double *d, double a, const double *v, size_t n)
 		d[j] += a * v[j];
 }
 
+/* v = H0 v */
 static void
-apply_diagonal(const struct lbfgs *s, double *d)
+precondition(const struct lbfgs *s, double *v)
 {
-	for (size_t j = 0; j < s->o.n; j++)
-		d[j] *= s->scale * (s->o.diag ? s->o.diag[j] : 1);
+	if (s->o.precondition)
+		s->o.precondition(s->o.with, s->active, v);
 }
 
-/* d = -H pg by the two-loop recursion (Nocedal & Wright 2006, alg. 7.4). */
+/* v = 0 where a variable is not active. */
+static void
+restrict_to_active(const struct lbfgs *s, double *v)
+{
+	if (s->active)
+		for (size_t j = 0; j < s->o.n; j++)
+			if (!s->active[j])
+				v[j] = 0;
+}
+
+/* Variables at zero with nowhere to go take no part in the next step. */
+static void
+choose_active(struct lbfgs *s)
+{
+	size_t npen = s->o.n - s->o.nfree;
+
+	if (!s->active)
+		return;
+	for (size_t j = 0; j < s->o.n; j++)
+		s->active[j] = j >= npen || s->x[j] != 0 || s->pg[j] != 0;
+}
+
+/* Position in the ring of the i-th newest pair. */
+static uint32_t
+pair_at(const struct lbfgs *s, uint32_t i)
+{
+	return (s->newest + LBFGS_HISTORY - i) % LBFGS_HISTORY;
+}
+
+/* s'y of the pairs on active variables alone (those of the older pairs are
+ * known where all are active); returns s'y / y'H0 y of the newest.  A pair
+ * without curvature there sits this step out (sy = 0). */
+static double
+measure_pairs(struct lbfgs *s)
+{
+	size_t n = s->o.n;
+	uint32_t stale = s->active ? s->npair : s->npair > 0;
+	double scale = 0, *y = s->gt; /* of a point left: free */
+
+	for (uint32_t i = 0; i < stale; i++) {
+		uint32_t k = pair_at(s, i);
+		double yy;
+
+		memcpy(y, s->y[k], n * sizeof *y);
+		restrict_to_active(s, y);
+		s->sy[k] = fmath_dot(s->s[k], y, n);
+		yy = fmath_dot(y, y, n);
+		if (!(s->sy[k] > DBL_EPSILON * yy) || !(yy > 0)) {
+			s->sy[k] = 0;
+		} else if (scale == 0) {
+			precondition(s, y);
+			scale = s->sy[k] / fmath_dot(s->y[k], y, n);
+		}
+	}
+	return scale > 0 && isfinite(scale) ? scale : 1;
+}
+
+/* d = -H pg by the two-loop recursion (Nocedal & Wright 2006, alg. 7.4), on
+ * active variables: d is kept 0 elsewhere, which restricts all products. */
 static void
 two_loop(struct lbfgs *s)
 {
 	size_t n = s->o.n;
-	double alpha[LBFGS_HISTORY];
+	double alpha[LBFGS_HISTORY], scale;
 
+	choose_active(s);
+	scale = measure_pairs(s);
 	for (size_t j = 0; j < n; j++)
 		s->d[j] = -s->pg[j];
+	restrict_to_active(s, s->d);
 	for (uint32_t i = 0; i < s->npair; i++) {
-		uint32_t k = (s->newest + LBFGS_HISTORY - i) % LBFGS_HISTORY;
+		uint32_t k = pair_at(s, i);
 
+		if (s->sy[k] == 0)
+			continue;
 		alpha[k] = fmath_dot(s->s[k], s->d, n) / s->sy[k];
 		axpy(s->d, -alpha[k], s->y[k], n);
+		restrict_to_active(s, s->d);
 	}
-	apply_diagonal(s, s->d);
+	precondition(s, s->d);
+	for (size_t j = 0; j < n; j++)
+		s->d[j] *= scale;
 	for (uint32_t i = s->npair; i-- > 0;) {
-		uint32_t k = (s->newest + LBFGS_HISTORY - i) % LBFGS_HISTORY;
-		double beta = fmath_dot(s->y[k], s->d, n) / s->sy[k];
+		uint32_t k = pair_at(s, i);
 
-		axpy(s->d, alpha[k] - beta, s->s[k], n);
+		if (s->sy[k] == 0)
+			continue;
+		axpy(s->d, alpha[k] - fmath_dot(s->y[k], s->d, n) / s->sy[k],
+		     s->s[k], n);
+		restrict_to_active(s, s->d);
 	}
-	/* OWL-QN: no component may oppose steepest descent. */
-	if (s->o.l1 > 0)
+	/* A variable at zero may only go where it falls. */
+	if (s->active)
 		for (size_t j = 0; j < n - s->o.nfree; j++)
-			if (s->d[j] * s->pg[j] >= 0)
+			if (s->x[j] == 0 && s->d[j] * s->pg[j] >= 0)
 				s->d[j] = 0;
 }
 
@@ -244,25 +316,20 @@ add_pair(struct lbfgs *s)
 {
 	size_t n = s->o.n;
 	uint32_t k = s->npair ? (s->newest + 1) % LBFGS_HISTORY : 0;
-	double *ds = s->s[k], *dy = s->y[k];
-	double ydy, sy;
+	double *ds = s->s[k], *dy = s->y[k], sy, yy;
 
 	for (size_t j = 0; j < n; j++) {
 		ds[j] = s->xt[j] - s->x[j];
 		dy[j] = s->gt[j] - s->g[j];
 	}
 	sy = fmath_dot(ds, dy, n);
-	for (size_t j = 0; j < n; j++) /* pg of the point left is not needed */
-		s->pg[j] = dy[j] * (s->o.diag ? s->o.diag[j] : 1);
-	ydy = fmath_dot(dy, s->pg, n);
-	if (!(sy > DBL_EPSILON * ydy) || !(ydy > 0)) {
+	yy = fmath_dot(dy, dy, n);
+	if (!(sy > DBL_EPSILON * yy)) {
 		/* The slot may have held the oldest pair. */
 		if (s->npair == LBFGS_HISTORY)
 			s->npair--;
 		return;
 	}
-	s->sy[k] = sy;
-	s->scale = sy / ydy;
 	s->newest = k;
 	if (s->npair < LBFGS_HISTORY)
 		s->npair++;
@@ -272,7 +339,6 @@ static void
 forget(struct lbfgs *s)
 {
 	s->npair = 0;
-	s->scale = 1;
 }
 
 /* --- line search --- */
@@ -493,8 +559,8 @@ lbfgs_put(const struct lbfgs *s, struct strbuf *sb)
 	put_u32(sb, s->nfall);
 	put_u32(sb, q->tries);
 	put_f64s(sb,
-		 (double[]){s->scale, s->stop, s->loss, s->objective, q->t,
-			    q->lo, q->hi, q->slope0, q->slope_lo, q->slope_hi},
+		 (double[]){s->stop, s->loss, s->objective, q->t, q->lo, q->hi,
+			    q->slope0, q->slope_lo, q->slope_hi},
 		 10);
 	put_f64s(sb, s->fall, FALLS);
 	put_f64s(sb, s->x, n);
@@ -502,7 +568,7 @@ lbfgs_put(const struct lbfgs *s, struct strbuf *sb)
 	put_f64s(sb, s->xt, n);
 	put_f64s(sb, s->d, n);
 	for (uint32_t i = s->npair; i-- > 0;) { /* oldest first */
-		uint32_t k = (s->newest + LBFGS_HISTORY - i) % LBFGS_HISTORY;
+		uint32_t k = pair_at(s, i);
 
 		put_f64(sb, s->sy[k]);
 		put_f64s(sb, s->s[k], n);
@@ -515,7 +581,7 @@ lbfgs_get(struct lbfgs *s, struct cursor *c)
 {
 	struct search *q = &s->search;
 	size_t n = s->o.n;
-	double v[10];
+	double v[9];
 
 	s->status = get_u8(c);
 	s->phase = get_u8(c);
@@ -527,17 +593,16 @@ lbfgs_get(struct lbfgs *s, struct cursor *c)
 	    s->npair > LBFGS_HISTORY || s->nfall > FALLS ||
 	    cursor_left(c) / sizeof(double) < 4 * n)
 		return -1;
-	get_f64s(c, v, 10);
-	s->scale = v[0];
-	s->stop = v[1];
-	s->loss = v[2];
-	s->objective = v[3];
-	*q = (struct search){.t = v[4],
-			     .lo = v[5],
-			     .hi = v[6],
-			     .slope0 = v[7],
-			     .slope_lo = v[8],
-			     .slope_hi = v[9],
+	get_f64s(c, v, 9);
+	s->stop = v[0];
+	s->loss = v[1];
+	s->objective = v[2];
+	*q = (struct search){.t = v[3],
+			     .lo = v[4],
+			     .hi = v[5],
+			     .slope0 = v[6],
+			     .slope_lo = v[7],
+			     .slope_hi = v[8],
 			     .tries = q->tries};
 	get_f64s(c, s->fall, FALLS);
 	get_f64s(c, s->x, n);

@@ -8,8 +8,8 @@
  * many workers.
  *
  * Two-loop recursion with history 10 (Nocedal 1980; Nocedal & Wright 2006,
- * algorithm 7.4); initial inverse Hessian: the caller's positive diagonal,
- * scaled by s'y / y'Dy.  Line search by slope for smooth convex f; with l1 > 0
+ * algorithm 7.4); initial inverse Hessian: the caller's, scaled by
+ * s'y / y'H0 y.  Line search by slope for smooth convex f; with l1 > 0
  * OWL-QN (Andrew & Gao 2007): pseudo-gradient, orthant projection,
  * backtracking.  A pair with s'y not above 0 is skipped.  f must be convex: a
  * slope that still falls at the trial point proves a lower f, whatever the
@@ -31,21 +31,25 @@
 #define LBFGS_HISTORY 10
 
 struct lbfgs_options {
-	size_t n;            /* variables */
-	size_t nfree;        /* the last nfree are unpenalised */
-	double l1, l2;       /* >= 0 */
-	double gtol;         /* stop: |pg| <= gtol * |pg| at start */
-	double ftol;         /* stop: objective fell by less than ftol
-	                        relative over the last 3 accepted steps */
-	const double *diag;  /* [n] positive, initial inverse Hessian;
-	                        NULL: ones.  Borrowed for the solver's life */
+	size_t n;      /* variables */
+	size_t nfree;  /* the last nfree are unpenalised */
+	double l1, l2; /* >= 0 */
+	double gtol;   /* stop: |pg| <= gtol * |pg| at start */
+	double ftol;   /* stop: objective fell by less than ftol
+			  relative over the last 3 accepted steps */
+	/* v becomes H0 v, [n]: the initial inverse Hessian, symmetric and
+	 * positive definite.  Under l1 only some variables are active (else
+	 * NULL): H0 is then to be the inverse of the active rows and columns
+	 * of the Hessian, and v is 0 elsewhere.  NULL: the identity. */
+	void (*precondition)(void *with, const bool *active, double *v);
+	void *with;
 };
 
 enum lbfgs_status {
-	LBFGS_EVALUATE,  /* feed f and g at lbfgs_point() */
+	LBFGS_EVALUATE,	 /* feed f and g at lbfgs_point() */
 	LBFGS_CONVERGED, /* gradient small */
-	LBFGS_FLAT,      /* objective no longer falls: converged too */
-	LBFGS_STUCK,     /* no step helps although the gradient is not small */
+	LBFGS_FLAT,	 /* objective no longer falls: converged too */
+	LBFGS_STUCK,	 /* no step helps although the gradient is not small */
 	LBFGS_NOT_FINITE,
 };
 
