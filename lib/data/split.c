@@ -54,12 +54,10 @@ split_identity_begin(struct split_identity *id, const struct split_rule *rule)
 void
 split_identity_add(struct split_identity *id, const void *p, size_t n)
 {
-	uint8_t length[8];
+	/* The length goes into the seed: one hash for each field. */
+	uint64_t seed = id->h ^ ((uint64_t)n + 1) * 0x9e3779b97f4a7c15u;
 
-	for (int i = 0; i < 8; i++)
-		length[i] = (uint8_t)((uint64_t)n >> 8 * i);
-	id->h = hash64_seeded(length, sizeof(length), id->h);
-	id->h = hash64_seeded(n ? p : "", n, id->h);
+	id->h = hash64_seeded(n ? p : "", n, seed);
 }
 
 uint8_t
