@@ -12,31 +12,62 @@
  * on memory or spills.
  */
 
+#include <signal.h>
+#include "base/opt.h"
+#include "base/progress.h"
 #include "data/dataset.h"
 #include "data/schema.h"
 
+#define FEATURIZE_MEMORY_MIN ((uint64_t)1 << 20)
+
+/* What options say of columns: names, or lists "A,B" of them where a list is
+ * legal (an argument that is the name of a column is that column, commas and
+ * all). */
+struct featurize_columns {
+	const char *label, *weight, *split, *time; /* NULL: none */
+	struct opt_list group_by;		   /* one name each */
+	struct opt_list id, drop;
+	struct opt_list numeric, float64, categorical; /* float64: or "all" */
+	struct opt_list datetime; /* one each: NAME or NAME=FORMAT */
+};
+
 struct featurize_options {
-	const char *output;       /* dataset folder to make */
+	const char *output;	  /* dataset folder to make */
+	bool force;		  /* replace a dataset that is there */
 	const char *const *files; /* none: stdin */
 	size_t nfile;
-	uint64_t memory_bytes;
-	uint64_t block_bytes; /* 0: min(4 MB, group / 64) */
+	uint64_t memory_bytes; /* at least FEATURIZE_MEMORY_MIN */
+	uint64_t block_bytes;  /* 0: min(4 MB, group / 64) */
 	const char *tmpdir;
+	bool rename_headers;
+	bool task_given;   /* schema->task is the user's word */
+	bool schema_given; /* the schema is complete; columns are not looked
+			      at */
+	struct featurize_columns columns;
+	struct progress *progress;	   /* of bytes read, or NULL */
+	const volatile sig_atomic_t *stop; /* not 0: give up; or NULL */
 };
 
 struct featurize_report {
 	struct dataset_totals totals;
 	uint64_t group_rows_min, group_rows_median, group_rows_max;
 	uint64_t groups_all_train;
-	uint64_t *missing; /* [nfeature] rows without a value, all parts */
-	uint64_t hash_distinct, hash_collided; /* under hash_bits */
+	uint64_t *missing;  /* [nfeature] rows without a value, all parts */
+	uint64_t *distinct; /* [nfeature] largest dictionary of a group */
+	bool *dates;	    /* [ncolumn] a category whose values are dates */
+	bool label_01;	    /* regression, and every label is 0 or 1 */
+	/* under hash_bits, summed over groups and features: values, and
+	 * those that share their hash with another of the group */
+	uint64_t hash_distinct, hash_collided;
+	uint64_t spilled_bytes;
 	double seconds;
 };
 
-/* schema: columns named in options are set, the rest is completed here from
- * header and content (see kp-featurize(1), TYPES). */
+/* schema: format, tokens, rules, split and positive are set; the rest is
+ * completed here from columns, header and content (see kp-featurize(1),
+ * TYPES). */
 int featurize(struct schema *schema, const struct featurize_options *o,
-              struct featurize_report *report, struct error *err);
+	      struct featurize_report *report, struct error *err);
 void featurize_report_release(struct featurize_report *report);
 
 #endif

@@ -15,36 +15,36 @@
 
 struct typed_value {
 	bool missing;
-	double number;  /* numeric; parts of a datetime: the part */
-	const char *p;  /* category: bytes, borrowed from the record */
+	double number; /* numeric; parts of a datetime: the part */
+	const char *p; /* category: bytes, borrowed from the record */
 	size_t n;
 };
 
 struct typed_row {
-	struct strbuf key;      /* groupkey encoding */
+	struct strbuf key;	/* groupkey encoding */
 	const char *label_text; /* borrowed; NULL if there is no label */
 	size_t label_bytes;
 	double label; /* number for regression and --positive-if; class
-	                 number once classes are known; else NaN */
+			 number once classes are known; else NaN */
 	double weight;
-	double time;   /* of the --time column, NaN if none */
-	uint8_t split; /* bucket, or 240/241 by --split */
+	double time;		   /* of the --time column, NaN if none */
+	uint8_t split;		   /* bucket, or 240/241 by --split */
 	struct typed_value *value; /* [schema->nfeature] */
-	uint32_t *entry_index;     /* libsvm pairs [nentry], without those */
-	double *entry_value;       /* grouped by; borrowed from the parser */
+	uint32_t *entry_index;	   /* libsvm pairs [nentry], without those */
+	double *entry_value;	   /* grouped by; borrowed from the parser */
 	size_t nentry;
 };
 
 enum rowparse_need {
-	ROWPARSE_ALL,      /* featurize: label, weight, split must be there */
+	ROWPARSE_ALL,	   /* featurize: label, weight, split must be there */
 	ROWPARSE_FEATURES, /* predict: features and group; label if present */
 };
 
 enum row_fate {
 	ROW_KEPT,
-	ROW_NO_LABEL,    /* left out: label missing */
-	ROW_NO_WEIGHT,   /* left out: weight 0 */
-	ROW_RAGGED,      /* left out: --ragged skip */
+	ROW_NO_LABEL,  /* left out: label missing */
+	ROW_NO_WEIGHT, /* left out: weight 0 */
+	ROW_RAGGED,    /* left out: --ragged skip */
 };
 
 struct rowparse;
@@ -53,8 +53,8 @@ struct rowparse;
  * header is NULL).  A column needed and absent is EXIT_DATA naming it; label,
  * weight, id, split, time may be absent under ROWPARSE_FEATURES. */
 struct rowparse *rowparse_new(const struct schema *s,
-                              const struct record *header,
-                              enum rowparse_need need, struct error *err);
+			      const struct record *header,
+			      enum rowparse_need need, struct error *err);
 void rowparse_free(struct rowparse *p);
 bool rowparse_has_label(const struct rowparse *p);
 bool rowparse_has_split(const struct rowparse *p); /* can tell the part */
@@ -65,18 +65,17 @@ bool rowparse_has_split(const struct rowparse *p); /* can tell the part */
  * under ROWPARSE_ALL and NaN otherwise.  A row that is not kept is filled only
  * under ROWPARSE_FEATURES, and not if it is ROW_RAGGED. */
 int rowparse_row(struct rowparse *p, const struct record *rec,
-                 struct typed_row *row, enum row_fate *fate,
-                 struct error *err);
+		 struct typed_row *row, enum row_fate *fate, struct error *err);
 void typed_row_release(struct typed_row *row);
 
 /* The part of a row in a group of these facts (time cut-off, all_train). */
 enum part typed_row_part(const struct typed_row *row, const struct schema *s,
-                         const struct group_facts *facts);
+			 const struct group_facts *facts);
 
 /* Puts row as row r of a block shaped by block_shape(): codes from facts'
  * dictionaries (CODE_UNSEEN if absent).  Sparse rows must be put in turn. */
 void typed_row_to_block(const struct typed_row *row, const struct schema *s,
-                        const struct group_facts *facts, struct block *b,
-                        uint32_t r);
+			const struct group_facts *facts, struct block *b,
+			uint32_t r);
 
 #endif

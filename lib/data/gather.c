@@ -1,0 +1,609 @@
+#include "data/gather.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include "base/mem.h"
+#include "data/dictionary.h"
+
+#define BLOCK_BYTES_MAX ((uint64_t)4 << 20)
+#define BLOCKS_AIM 64
+#define BLOCK_ROWS_MIN 1024
+
+struct moments {
+	uint64_t n;
+	double mean, m2, min, max;
+};
+
+struct gather {
+	const struct schema *s;
+	const struct rowcode *rc;
+	struct spill *spill;
+	const double *class_number;
+	uint64_t block_bytes;
+
+	struct dictionary *dict; /* [nfeature] */
+	struct sparse_dictionary sparse;
+	struct moments *moments; /* [nfeature] */
+	uint64_t *missing;	 /* [nfeature] training rows */
+	uint64_t *class_all;	 /* [nclass] rows of any part */
+	double *time;		 /* of all rows, for the cut-off */
+	size_t ntime, time_cap;
+	uint32_t *nentry; /* of each row, sparse */
+	size_t nnentry, nentry_cap;
+	uint64_t entries;
+
+	struct group_facts facts;
+	struct block block;
+};
+
+struct gather *
+gather_new(const struct rowcode *rc, struct spill *spill,
+	   const double *class_number, uint64_t block_bytes)
+{
+	const struct schema *s = rc->s;
+	struct gather *g = xcalloc(1, sizeof(*g));
+
+	g->s = s;
+	g->rc = rc;
+	g->spill = spill;
+	g->class_number = class_number;
+	g->block_bytes = block_bytes;
+	g->dict = xcalloc(s->nfeature + 1, sizeof(*g->dict));
+	g->moments = xcalloc(s->nfeature + 1, sizeof(*g->moments));
+	g->missing = xcalloc(s->nfeature + 1, sizeof(*g->missing));
+	g->class_all = xcalloc(s->nclass + 1, sizeof(*g->class_all));
+	for (size_t i = 0; i < s->nfeature; i++) {
+		if (s->feature[i].kind == FEATURE_CATEGORY)
+			dictionary_init(&g->dict[i], &rc->values[i],
+					s->hash_bits);
+	}
+	return g;
+}
+
+void
+gather_free(struct gather *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->s->nfeature; i++)
+		dictionary_release(&g->dict[i]);
+	sparse_release(&g->sparse);
+	free(g->dict);
+	free(g->moments);
+	free(g->missing);
+	free(g->class_all);
+	free(g->time);
+	free(g->nentry);
+	facts_release(&g->facts);
+	block_release(&g->block);
+	free(g);
+}
+
+const struct group_facts *
+gather_facts(const struct gather *g)
+{
+	return &g->facts;
+}
+
+/* --- every row of the group --- */
+
+typedef void row_visitor(struct gather *g, const uint8_t *row);
+
+static int
+visit_rows(struct gather *g, row_visitor *visit, struct error *err)
+{
+	const uint8_t *p;
+	size_t n;
+	int got;
+
+	spill_rewind(g->spill);
+	while ((got = spill_next_rows(g->spill, &p, &n, err)) > 0) {
+		for (const uint8_t *end = p + n; p < end; p += row_u32(p))
+			visit(g, p);
+	}
+	return got;
+}
+
+static double
+label_of(const struct gather *g, const uint8_t *row)
+{
+	double label = row_f64(row + ROW_LABEL_AT);
+
+	return g->class_number ? g->class_number[(size_t)label] : label;
+}
+
+static uint8_t
+split_of(const struct gather *g, const uint8_t *row)
+{
+	if (g->rc->time_at &&
+	    row_f64(row + g->rc->time_at) > g->facts.time_cutoff)
+		return SPLIT_HOLDOUT;
+	return row[ROW_SPLIT_AT];
+}
+
+/* The bytes kept at the end of a row, from *tail on, which moves. */
+static const char *
+next_inline(const uint8_t **tail, size_t *n)
+{
+	const uint8_t *p = *tail + sizeof(uint32_t);
+
+	*n = row_u32(*tail);
+	*tail = p + *n;
+	return (const char *)p;
+}
+
+/* --- time cut-off --- */
+
+static void
+note_time(struct gather *g, const uint8_t *row)
+{
+	mem_grow(&g->time, &g->time_cap, g->ntime + 1, sizeof(*g->time));
+	g->time[g->ntime++] = row_f64(row + g->rc->time_at);
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The last time that is still training: rows of the same time stay together,
+ * so the hold-out share is at most what was asked for, rounded. */
+static int
+find_cutoff(struct gather *g, struct error *err)
+{
+	double share = g->s->split.holdout;
+	size_t held;
+
+	g->facts.time_cutoff = NAN;
+	if (!g->rc->time_at)
+		return 0;
+	g->ntime = 0;
+	if (visit_rows(g, note_time, err) < 0)
+		return -1;
+	qsort(g->time, g->ntime, sizeof(*g->time), compare_doubles);
+	held = (size_t)floor(share * (double)g->ntime + 0.5);
+	if (held >= g->ntime)
+		held = g->ntime - 1;
+	g->facts.time_cutoff = g->time[g->ntime - 1 - held];
+	return 0;
+}
+
+/* --- facts --- */
+
+static void
+begin_facts(struct gather *g, bool all_train)
+{
+	const struct schema *s = g->s;
+	struct group_facts *f = &g->facts;
+
+	arena_reset(&f->arena);
+	f->all_train = all_train;
+	f->weight_sum = f->weight_max = f->label_max_abs = f->label_sum = 0;
+	memset(f->rows, 0, sizeof(f->rows));
+	f->class_rows =
+	    arena_calloc(&f->arena, s->nclass, sizeof(*f->class_rows));
+	f->class_weight =
+	    arena_calloc(&f->arena, s->nclass, sizeof(*f->class_weight));
+	f->feature = arena_calloc(&f->arena, s->nfeature, sizeof(*f->feature));
+	memset(g->class_all, 0, (s->nclass + 1) * sizeof(*g->class_all));
+	memset(g->missing, 0, (s->nfeature + 1) * sizeof(*g->missing));
+	memset(g->moments, 0, (s->nfeature + 1) * sizeof(*g->moments));
+	for (size_t i = 0; i < s->nfeature; i++) {
+		if (s->feature[i].kind == FEATURE_CATEGORY)
+			dictionary_reset(&g->dict[i]);
+	}
+	sparse_reset(&g->sparse);
+	g->nnentry = 0;
+	g->entries = 0;
+}
+
+static void
+count_label(struct gather *g, const uint8_t *row, bool train)
+{
+	struct group_facts *f = &g->facts;
+	double label = label_of(g, row);
+	double weight = g->rc->weight_at ? row_f64(row + g->rc->weight_at) : 1;
+
+	if (g->s->nclass)
+		g->class_all[(size_t)label]++;
+	if (!train)
+		return;
+	f->weight_sum += weight;
+	f->label_sum += weight * label;
+	if (weight > f->weight_max)
+		f->weight_max = weight;
+	if (fabs(label) > f->label_max_abs)
+		f->label_max_abs = fabs(label);
+	if (g->s->nclass) {
+		f->class_rows[(size_t)label]++;
+		f->class_weight[(size_t)label] += weight;
+	}
+}
+
+static void
+count_number(struct gather *g, size_t i, double x)
+{
+	struct moments *m = &g->moments[i];
+	double delta = x - m->mean;
+
+	if (isnan(x)) {
+		g->missing[i]++;
+		return;
+	}
+	if (m->n == 0 || x < m->min)
+		m->min = x;
+	if (m->n == 0 || x > m->max)
+		m->max = x;
+	m->n++;
+	m->mean += delta / (double)m->n;
+	m->m2 += delta * (x - m->mean);
+}
+
+/* Local number of a category cell, CELL_MISSING if missing. */
+static uint32_t
+local_of(struct gather *g, size_t i, const uint8_t *cell, const uint8_t **tail)
+{
+	uint32_t number;
+	const char *p;
+	size_t n;
+
+	if (g->s->feature[i].part != DT_NONE) {
+		if (*cell == PART_MISSING)
+			return CELL_MISSING;
+		return dictionary_local(&g->dict[i], *cell);
+	}
+	number = row_u32(cell);
+	if (number < CELL_INLINE)
+		return dictionary_local(&g->dict[i], number);
+	if (number == CELL_MISSING)
+		return CELL_MISSING;
+	p = next_inline(tail, &n);
+	return dictionary_local_bytes(&g->dict[i], p, n);
+}
+
+static void
+count_entries(struct gather *g, const uint8_t *row, bool train)
+{
+	uint32_t n = row_u32(row + g->rc->cell_at[0]);
+	const uint8_t *index = row + g->rc->fixed_bytes;
+	const uint8_t *value = index + n * sizeof(uint32_t);
+
+	for (uint32_t k = 0; k < n; k++)
+		sparse_add(&g->sparse, row_u32(index + k * sizeof(uint32_t)),
+			   row_f64(value + k * sizeof(double)), train);
+	mem_grow(&g->nentry, &g->nentry_cap, g->nnentry + 1,
+		 sizeof(*g->nentry));
+	g->nentry[g->nnentry++] = n;
+	g->entries += n;
+}
+
+static void
+count_row(struct gather *g, const uint8_t *row)
+{
+	const struct schema *s = g->s;
+	const uint8_t *tail = row + g->rc->fixed_bytes;
+	enum part part =
+	    split_part(&s->split, split_of(g, row), g->facts.all_train);
+	bool train = part == PART_TRAIN;
+
+	g->facts.rows[part]++;
+	count_label(g, row, train);
+	for (size_t i = 0; i < s->nfeature; i++) {
+		const uint8_t *cell = row + g->rc->cell_at[i];
+		uint32_t local;
+
+		switch (s->feature[i].kind) {
+		case FEATURE_F32:
+			if (train)
+				count_number(g, i, row_f32(cell));
+			break;
+		case FEATURE_F64:
+			if (train)
+				count_number(g, i, row_f64(cell));
+			break;
+		case FEATURE_CATEGORY:
+			local = local_of(g, i, cell, &tail);
+			if (train && local == CELL_MISSING)
+				g->missing[i]++;
+			else if (train)
+				g->dict[i].value[local].count++;
+			break;
+		case FEATURE_SPARSE:
+			count_entries(g, row, train);
+			break;
+		}
+	}
+}
+
+static size_t
+count_classes(const uint64_t *rows, size_t n)
+{
+	size_t classes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		classes += rows[i] > 0;
+	return classes;
+}
+
+static bool
+must_train_all(const struct gather *g)
+{
+	size_t n = g->s->nclass;
+
+	if (g->facts.rows[PART_TRAIN] == 0)
+		return true;
+	return count_classes(g->class_all, n) >= 2 &&
+	       count_classes(g->facts.class_rows, n) < 2;
+}
+
+static void
+finish_feature(struct gather *g, size_t i, struct featurize_report *report)
+{
+	struct group_facts *f = &g->facts;
+	struct feature_facts *ff = &f->feature[i];
+	const struct moments *m = &g->moments[i];
+	uint64_t collided;
+
+	ff->missing = g->missing[i];
+	ff->present = f->rows[PART_TRAIN] - ff->missing;
+	switch (g->s->feature[i].kind) {
+	case FEATURE_F32:
+	case FEATURE_F64:
+		ff->mean = m->mean;
+		ff->m2 = m->m2;
+		ff->min = m->min;
+		ff->max = m->max;
+		break;
+	case FEATURE_CATEGORY:
+		dictionary_finish(&g->dict[i], ff, g->s->hash_bits > 0,
+				  &f->arena, &collided);
+		if (g->s->hash_bits) {
+			report->hash_distinct += g->dict[i].nvalue;
+			report->hash_collided += collided;
+		}
+		break;
+	case FEATURE_SPARSE:
+		sparse_finish(&g->sparse, ff, f->rows[PART_TRAIN], &f->arena);
+		break;
+	}
+	if (ff->nvalue > report->distinct[i])
+		report->distinct[i] = ff->nvalue;
+}
+
+static int
+make_facts(struct gather *g, struct featurize_report *report, struct error *err)
+{
+	if (find_cutoff(g, err) < 0)
+		return -1;
+	begin_facts(g, false);
+	if (visit_rows(g, count_row, err) < 0)
+		return -1;
+	if (must_train_all(g)) {
+		begin_facts(g, true);
+		if (visit_rows(g, count_row, err) < 0)
+			return -1;
+		report->groups_all_train++;
+	}
+	for (size_t i = 0; i < g->s->nfeature; i++)
+		finish_feature(g, i, report);
+	return 0;
+}
+
+/* --- blocks --- */
+
+/* Bytes of all rows as columns, before compression. */
+static uint64_t
+column_bytes(const struct gather *g)
+{
+	uint64_t row = 1 + (g->s->nclass ? 1 : 8);
+
+	if (g->rc->weight_at)
+		row += 8;
+	for (size_t i = 0; i < g->s->nfeature; i++) {
+		uint32_t n = g->facts.feature[i].nvalue;
+
+		switch (g->s->feature[i].kind) {
+		case FEATURE_F32:
+			row += 4;
+			break;
+		case FEATURE_F64:
+			row += 8;
+			break;
+		case FEATURE_CATEGORY:
+			row += n < UINT8_MAX ? 1 : n < UINT16_MAX ? 2 : 4;
+			break;
+		case FEATURE_SPARSE:
+			row += 8;
+			break;
+		}
+	}
+	return row * facts_rows(&g->facts) + 12 * g->entries;
+}
+
+static uint64_t
+count_blocks(const struct gather *g)
+{
+	uint64_t rows = facts_rows(&g->facts);
+	uint64_t bytes = column_bytes(g);
+	uint64_t aim = g->block_bytes, each, n;
+
+	if (!aim) {
+		aim = bytes / BLOCKS_AIM;
+		if (aim > BLOCK_BYTES_MAX)
+			aim = BLOCK_BYTES_MAX;
+	}
+	each = (uint64_t)((double)rows * ((double)aim / (double)bytes));
+	if (!g->block_bytes && each < BLOCK_ROWS_MIN)
+		each = BLOCK_ROWS_MIN;
+	if (each < 1)
+		each = 1;
+	n = g->block_bytes ? (rows + each - 1) / each : rows / each;
+	return n ? n : 1;
+}
+
+static void
+put_code(struct gather *g, size_t i, uint32_t r, const uint8_t *cell,
+	 const uint8_t **tail)
+{
+	uint32_t local = local_of(g, i, cell, tail);
+
+	g->block.column[i].code[r] =
+	    local == CELL_MISSING ? CODE_MISSING : g->dict[i].code[local];
+}
+
+static void
+set_missing(struct block_column *c, uint32_t r)
+{
+	c->missing[r / 8] |= (uint8_t)(1u << (r % 8));
+}
+
+static void
+put_entries(struct gather *g, uint32_t r, const uint8_t *row)
+{
+	struct block_column *c = &g->block.column[0];
+	uint32_t n = row_u32(row + g->rc->cell_at[0]);
+	const uint8_t *index = row + g->rc->fixed_bytes;
+	const uint8_t *value = index + n * sizeof(uint32_t);
+	uint64_t at = c->start[r];
+
+	for (uint32_t k = 0; k < n; k++, at++) {
+		c->entry_code[at] = facts_sparse_code(&g->facts.feature[0],
+						      row_u32(index + 4 * k));
+		c->entry_value[at] = row_f64(value + 8 * k);
+	}
+	c->start[r + 1] = at;
+}
+
+static void
+put_row(struct gather *g, uint32_t r, const uint8_t *row)
+{
+	const struct schema *s = g->s;
+	struct block *b = &g->block;
+	const uint8_t *tail = row + g->rc->fixed_bytes;
+
+	b->label[r] = label_of(g, row);
+	b->split[r] = split_of(g, row);
+	if (b->weight)
+		b->weight[r] = row_f64(row + g->rc->weight_at);
+	for (size_t i = 0; i < s->nfeature; i++) {
+		const uint8_t *cell = row + g->rc->cell_at[i];
+		struct block_column *c = &b->column[i];
+		double x;
+
+		switch (s->feature[i].kind) {
+		case FEATURE_F32:
+			x = row_f32(cell);
+			c->f32[r] = isnan(x) ? 0 : (float)x;
+			break;
+		case FEATURE_F64:
+			x = row_f64(cell);
+			c->f64[r] = isnan(x) ? 0 : x;
+			break;
+		case FEATURE_CATEGORY:
+			put_code(g, i, r, cell, &tail);
+			continue;
+		default:
+			put_entries(g, r, row);
+			continue;
+		}
+		if (isnan(x))
+			set_missing(c, r);
+	}
+}
+
+static void
+count_missing(const struct gather *g, struct featurize_report *report)
+{
+	const struct block *b = &g->block;
+
+	for (size_t i = 0; i < g->s->nfeature; i++) {
+		const struct block_column *c = &b->column[i];
+
+		for (uint32_t r = 0; r < b->nrow; r++) {
+			if (c->code)
+				report->missing[i] +=
+				    c->code[r] == CODE_MISSING;
+			else if (c->missing)
+				report->missing[i] +=
+				    c->missing[r / 8] >> (r % 8) & 1;
+		}
+	}
+}
+
+static void
+begin_block(struct gather *g, uint64_t first_row, uint64_t next_row)
+{
+	uint64_t entries = 0;
+
+	if (g->s->input == INPUT_LIBSVM) {
+		for (uint64_t r = first_row; r < next_row; r++)
+			entries += g->nentry[r];
+	}
+	block_shape(&g->block, g->s, (uint32_t)(next_row - first_row), entries,
+		    g->rc->weight_at > 0);
+	g->block.group = g->facts.ordinal;
+	g->block.first_row = first_row;
+}
+
+static int
+end_block(struct gather *g, struct dataset_writer *w,
+	  struct featurize_report *report, struct error *err)
+{
+	count_missing(g, report);
+	return dataset_writer_block(w, g->s, &g->block, err);
+}
+
+/* First row of block k of n: blocks of a group differ by a row at most. */
+static uint64_t
+first_row_of(uint64_t k, uint64_t nblock, uint64_t rows)
+{
+	uint64_t each = rows / nblock, more = rows % nblock;
+
+	return k * each + (k < more ? k : more);
+}
+
+static int
+write_blocks(struct gather *g, struct dataset_writer *w,
+	     struct featurize_report *report, struct error *err)
+{
+	uint64_t rows = facts_rows(&g->facts);
+	uint64_t nblock = count_blocks(g);
+	uint64_t first = 0, next = 0, k = 0, r = 0;
+	const uint8_t *p;
+	size_t n;
+	int got;
+
+	spill_rewind(g->spill);
+	while ((got = spill_next_rows(g->spill, &p, &n, err)) > 0) {
+		for (const uint8_t *end = p + n; p < end; p += row_u32(p)) {
+			if (r == next) {
+				first = r;
+				next = first_row_of(++k, nblock, rows);
+				begin_block(g, first, next);
+			}
+			put_row(g, (uint32_t)(r++ - first), p);
+			if (r == next && end_block(g, w, report, err) < 0)
+				return -1;
+		}
+	}
+	return got;
+}
+
+int
+gather_group(struct gather *g, const void *key, size_t key_bytes,
+	     uint32_t ordinal, struct dataset_writer *w,
+	     struct featurize_report *report, struct error *err)
+{
+	struct group_facts *f = &g->facts;
+
+	f->ordinal = ordinal;
+	f->key = key;
+	f->key_bytes = key_bytes;
+	if (make_facts(g, report, err) < 0 ||
+	    dataset_writer_group(w, g->s, f, err) < 0)
+		return -1;
+	return write_blocks(g, w, report, err);
+}

@@ -1,0 +1,195 @@
+#include "data/rowcode.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/hash.h"
+#include "base/mem.h"
+
+static size_t
+cell_bytes(const struct schema_feature *f)
+{
+	switch (f->kind) {
+	case FEATURE_F64:
+		return 8;
+	case FEATURE_CATEGORY:
+		return f->part == DT_NONE ? 4 : 1;
+	default:
+		return 4;
+	}
+}
+
+static void
+intern_parts(struct intern *t)
+{
+	for (int i = 0; i < PART_VALUES; i++) {
+		char text[12];
+		size_t n = (size_t)snprintf(text, sizeof(text), "%d", i);
+
+		intern_add(t, text, n, hash64(text, n));
+	}
+}
+
+static bool
+has_role(const struct schema *s, enum column_role role)
+{
+	for (size_t c = 0; c < s->ncolumn; c++) {
+		if (s->column[c].roles & role)
+			return true;
+	}
+	return false;
+}
+
+void
+rowcode_init(struct rowcode *rc, const struct schema *s, size_t limit_bytes)
+{
+	size_t at = ROW_LABEL_AT + 8;
+
+	*rc = (struct rowcode){.s = s, .limit_bytes = limit_bytes};
+	strbuf_init(&rc->row);
+	rc->cell_at = xcalloc(s->nfeature + 1, sizeof(*rc->cell_at));
+	rc->values = xcalloc(s->nfeature + 1, sizeof(*rc->values));
+	rc->values_bytes = xcalloc(s->nfeature + 1, sizeof(*rc->values_bytes));
+	rc->last = xcalloc(s->nfeature + 1, sizeof(*rc->last));
+	if (has_role(s, ROLE_WEIGHT)) {
+		rc->weight_at = at;
+		at += 8;
+	}
+	if (s->split.by == SPLIT_BY_TIME) {
+		rc->time_at = at;
+		at += 8;
+	}
+	for (size_t i = 0; i < s->nfeature; i++) {
+		rc->cell_at[i] = at;
+		at += cell_bytes(&s->feature[i]);
+		rc->last[i] = INTERN_NONE;
+		if (s->feature[i].part != DT_NONE &&
+		    s->feature[i].part != DT_DAY)
+			intern_parts(&rc->values[i]);
+	}
+	rc->fixed_bytes = at;
+}
+
+void
+rowcode_release(struct rowcode *rc)
+{
+	for (size_t i = 0; i < rc->s->nfeature; i++)
+		intern_release(&rc->values[i]);
+	free(rc->cell_at);
+	free(rc->values);
+	free(rc->values_bytes);
+	free(rc->last);
+	strbuf_release(&rc->row);
+	*rc = (struct rowcode){0};
+}
+
+/* Number of the value, or CELL_INLINE. */
+static uint32_t
+number_of(struct rowcode *rc, size_t i, const struct typed_value *v)
+{
+	struct intern *t = &rc->values[i];
+	uint32_t last = rc->last[i];
+	uint64_t hash;
+	size_t bytes;
+
+	if (last != INTERN_NONE && t->entry[last].n == v->n &&
+	    memcmp(t->entry[last].p, v->p, v->n) == 0)
+		return last;
+	hash = hash64(v->p, v->n);
+	if (rc->interned_bytes >= rc->limit_bytes || t->nentry >= CODE_LIMIT) {
+		last = intern_find(t, v->p, v->n, hash);
+	} else {
+		last = intern_add(t, v->p, v->n, hash);
+		bytes = intern_bytes(t);
+		rc->interned_bytes += bytes - rc->values_bytes[i];
+		rc->values_bytes[i] = bytes;
+	}
+	if (last == INTERN_NONE)
+		return CELL_INLINE;
+	rc->last[i] = last;
+	return last;
+}
+
+static void
+add_u32(struct strbuf *sb, uint32_t v)
+{
+	strbuf_add(sb, &v, sizeof(v));
+}
+
+static void
+put_category(struct rowcode *rc, size_t i, const struct typed_value *v)
+{
+	uint32_t number = v->missing ? CELL_MISSING : number_of(rc, i, v);
+
+	memcpy(rc->row.buf + rc->cell_at[i], &number, sizeof(number));
+	if (number != CELL_INLINE)
+		return;
+	add_u32(&rc->row, (uint32_t)v->n);
+	strbuf_add(&rc->row, v->p, v->n);
+}
+
+static void
+put_cell(struct rowcode *rc, size_t i, const struct typed_value *v)
+{
+	const struct schema_feature *f = &rc->s->feature[i];
+	char *cell = rc->row.buf + rc->cell_at[i];
+	double x = v->missing ? NAN : v->number;
+	float narrow;
+
+	switch (f->kind) {
+	case FEATURE_F32:
+		narrow = (float)x;
+		memcpy(cell, &narrow, sizeof(narrow));
+		break;
+	case FEATURE_F64:
+		memcpy(cell, &x, sizeof(x));
+		break;
+	case FEATURE_CATEGORY:
+		if (f->part == DT_NONE)
+			put_category(rc, i, v);
+		else
+			*cell =
+			    (char)(v->missing ? PART_MISSING : (int)v->number);
+		break;
+	case FEATURE_SPARSE:
+		break;
+	}
+}
+
+static void
+put_entries(struct rowcode *rc, const struct typed_row *row)
+{
+	uint32_t n = (uint32_t)row->nentry;
+
+	memcpy(rc->row.buf + rc->cell_at[0], &n, sizeof(n));
+	strbuf_add(&rc->row, row->entry_index, n * sizeof(uint32_t));
+	strbuf_add(&rc->row, row->entry_value, n * sizeof(double));
+}
+
+int
+rowcode_put(struct rowcode *rc, const struct typed_row *row, double label,
+	    struct error *err)
+{
+	struct strbuf *sb = &rc->row;
+	uint32_t length;
+
+	strbuf_reset(sb);
+	strbuf_extend(sb, rc->fixed_bytes);
+	sb->buf[ROW_SPLIT_AT] = (char)row->split;
+	memcpy(sb->buf + ROW_LABEL_AT, &label, sizeof(label));
+	if (rc->weight_at)
+		memcpy(sb->buf + rc->weight_at, &row->weight, 8);
+	if (rc->time_at)
+		memcpy(sb->buf + rc->time_at, &row->time, 8);
+	if (rc->s->input == INPUT_LIBSVM) {
+		put_entries(rc, row);
+	} else {
+		for (size_t i = 0; i < rc->s->nfeature; i++)
+			put_cell(rc, i, &row->value[i]);
+	}
+	if (sb->len > INT32_MAX)
+		return error_set(err, EXIT_DATA, "a row of more than 2 GB");
+	length = (uint32_t)sb->len;
+	memcpy(sb->buf, &length, sizeof(length));
+	return 0;
+}

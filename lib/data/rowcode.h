@@ -1,0 +1,87 @@
+#ifndef KP_DATA_ROWCODE_H
+#define KP_DATA_ROWCODE_H
+
+/*
+ * rowcode - typed rows as bytes, for as long as featurize has to keep them.
+ * No file format: host byte order, in memory and unlinked temporaries only.
+ *
+ * A row is its length (u32, itself included), the split byte, the label, the
+ * weight and time where the schema has them, a cell for each feature, then
+ * the bytes of values that are not interned, in feature order:
+ *
+ *	FEATURE_F32       float, NaN if missing
+ *	FEATURE_F64       double, NaN if missing
+ *	FEATURE_CATEGORY  u32 number of the interned value, or CELL_INLINE
+ *	                  (u32 length and bytes at the end of the row), or
+ *	                  CELL_MISSING
+ *	  of a datetime   one byte, PART_MISSING if missing
+ *	FEATURE_SPARSE    u32 count, then at the end of the row count u32
+ *	                  indices and count doubles
+ *
+ * Category values are interned, a table for each feature, until the tables
+ * hold limit_bytes; values new after that are kept inline.  So a distinct
+ * value is always interned or always inline.
+ */
+
+#include <string.h>
+#include "data/intern.h"
+#include "data/rowparse.h"
+#include "data/schema.h"
+
+#define CELL_MISSING 0xffffffffu
+#define CELL_INLINE 0xfffffffeu
+#define PART_MISSING 0xff
+#define PART_VALUES 24 /* texts "0".."23", interned in order */
+
+#define ROW_SPLIT_AT 4
+#define ROW_LABEL_AT 8
+
+struct rowcode {
+	const struct schema *s;
+	size_t weight_at, time_at; /* 0: none */
+	size_t *cell_at;	   /* [nfeature] */
+	size_t fixed_bytes;
+	struct intern *values; /* [nfeature] of categories */
+	size_t *values_bytes;  /* [nfeature] as counted last */
+	uint32_t *last;	       /* [nfeature] number of the last row's value */
+	size_t interned_bytes, limit_bytes;
+	struct strbuf row; /* the row encoded last */
+};
+
+void rowcode_init(struct rowcode *rc, const struct schema *s,
+		  size_t limit_bytes);
+void rowcode_release(struct rowcode *rc);
+
+/* Encodes into rc->row; label is what to keep as the row's label.  -1 if the
+ * row would be longer than 2 GB. */
+int rowcode_put(struct rowcode *rc, const struct typed_row *row, double label,
+		struct error *err);
+
+static inline uint32_t
+row_u32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline double
+row_f64(const uint8_t *p)
+{
+	double v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline float
+row_f32(const uint8_t *p)
+{
+	float v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+#endif

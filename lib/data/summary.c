@@ -1,0 +1,203 @@
+#include "data/summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_MAX_SHOWN 24
+#define COLUMNS_SHOWN 60
+
+/* 3000000 as 3,000,000 */
+static void
+add_count(struct strbuf *sb, uint64_t n)
+{
+	char digits[24], text[32];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+	int k = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			text[k++] = ',';
+		text[k++] = digits[i];
+	}
+	strbuf_add(sb, text, (size_t)k);
+}
+
+static double
+percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void
+begin_line(struct strbuf *sb, const char *what)
+{
+	strbuf_addf(sb, "  %-9s ", what);
+}
+
+static void
+add_rows(const struct featurize_report *r, const char *output,
+	 struct strbuf *sb)
+{
+	const struct dataset_totals *t = &r->totals;
+
+	strbuf_addf(sb, "%s: ", output);
+	add_count(sb, t->rows);
+	strbuf_addstr(sb, t->rows == 1 ? " row, " : " rows, ");
+	add_count(sb, t->groups);
+	strbuf_addstr(sb, t->groups == 1 ? " group, " : " groups, ");
+	add_count(sb, t->blocks);
+	strbuf_addstr(sb, t->blocks == 1 ? " block\n" : " blocks\n");
+	begin_line(sb, "groups");
+	add_count(sb, r->group_rows_min);
+	strbuf_addstr(sb, " / ");
+	add_count(sb, r->group_rows_median);
+	strbuf_addstr(sb, " / ");
+	add_count(sb, r->group_rows_max);
+	strbuf_addstr(sb, " rows (min / median / max)\n");
+}
+
+static const char *
+label_name(const struct schema *s)
+{
+	for (size_t c = 0; c < s->ncolumn; c++) {
+		if (s->column[c].roles & ROLE_LABEL)
+			return s->column[c].name;
+	}
+	return "label";
+}
+
+static void
+add_label(const struct schema *s, const struct featurize_report *r,
+	  struct strbuf *sb)
+{
+	begin_line(sb, "label");
+	strbuf_addf(sb, "%s: ", label_name(s));
+	if (s->task == TASK_REGRESSION) {
+		strbuf_addf(sb, "regression, mean %.6g", r->totals.label_mean);
+		if (r->label_01)
+			strbuf_addstr(sb, " (only 0 and 1: see --task)");
+	} else if (s->task == TASK_MULTICLASS) {
+		strbuf_addf(sb, "%zu classes", s->nclass);
+	} else {
+		strbuf_addf(sb, "binary, \"%s\" is positive: %.1f %%",
+			    s->class_name[1], 100 * r->totals.label_mean);
+	}
+	strbuf_addch(sb, '\n');
+}
+
+static void
+add_split(const struct featurize_report *r, struct strbuf *sb)
+{
+	static const char *const part[] = {"train", "hold-out", "test"};
+	const struct dataset_totals *t = &r->totals;
+
+	begin_line(sb, "split");
+	for (int i = 0; i < PART_COUNT; i++)
+		strbuf_addf(sb, "%s%s %.2f %%", i ? ", " : "", part[i],
+			    percent(t->rows_part[i], t->rows));
+	if (r->groups_all_train) {
+		strbuf_addstr(sb, "; ");
+		add_count(sb, r->groups_all_train);
+		strbuf_addstr(sb, r->groups_all_train == 1
+				      ? " group trains on all its rows"
+				      : " groups train on all their rows");
+	}
+	strbuf_addch(sb, '\n');
+}
+
+static void
+add_feature(const struct schema *s, const struct featurize_report *r, size_t i,
+	    struct strbuf *sb)
+{
+	static const char *const kind[] = {"float32", "float64", "category",
+					   "sparse"};
+	const struct schema_feature *f = &s->feature[i];
+
+	begin_line(sb, i == 0 ? "features" : "");
+	strbuf_addf(sb, "%-*s %-8s %6.2f %% missing", NAME_MAX_SHOWN, f->name,
+		    kind[f->kind], percent(r->missing[i], r->totals.rows));
+	if (f->kind == FEATURE_CATEGORY || f->kind == FEATURE_SPARSE) {
+		strbuf_addstr(sb, ", up to ");
+		add_count(sb, r->distinct[i]);
+		strbuf_addstr(sb, r->distinct[i] == 1 ? " value a group"
+						      : " values a group");
+	}
+	if (f->kind == FEATURE_CATEGORY && f->part == DT_NONE &&
+	    r->dates[f->column])
+		strbuf_addstr(sb, " (dates: see --datetime)");
+	strbuf_addch(sb, '\n');
+}
+
+static void
+add_features(const struct schema *s, const struct featurize_report *r,
+	     struct strbuf *sb)
+{
+	for (size_t i = 0; i < s->nfeature && i < COLUMNS_SHOWN; i++)
+		add_feature(s, r, i, sb);
+	if (s->nfeature > COLUMNS_SHOWN) {
+		begin_line(sb, "");
+		strbuf_addf(sb, "and %zu more\n", s->nfeature - COLUMNS_SHOWN);
+	}
+}
+
+static void
+add_left_out(const struct dataset_totals *t, struct strbuf *sb)
+{
+	const struct {
+		uint64_t n;
+		const char *why;
+	} reason[] = {{t->left_out_label, "without a label"},
+		      {t->left_out_weight, "of weight 0"},
+		      {t->left_out_ragged, "ragged"}};
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(reason) / sizeof(*reason); i++) {
+		if (!reason[i].n)
+			continue;
+		if (any)
+			strbuf_addstr(sb, ", ");
+		else
+			begin_line(sb, "left out");
+		any = true;
+		add_count(sb, reason[i].n);
+		strbuf_addf(sb, " rows %s", reason[i].why);
+	}
+	if (any)
+		strbuf_addch(sb, '\n');
+}
+
+static void
+add_hashes(const struct schema *s, const struct featurize_report *r,
+	   struct strbuf *sb)
+{
+	if (!s->hash_bits)
+		return;
+	begin_line(sb, "hashes");
+	add_count(sb, r->hash_distinct);
+	strbuf_addf(sb, " values of %u bits, ", s->hash_bits);
+	add_count(sb, r->hash_collided);
+	strbuf_addf(sb, " share theirs with another of the group (%.2f %%)\n",
+		    percent(r->hash_collided, r->hash_distinct));
+}
+
+void
+summary_text(const struct schema *s, const struct featurize_report *r,
+	     const char *output, struct strbuf *sb)
+{
+	double mb = (double)r->totals.bytes_in / 1e6;
+
+	add_rows(r, output, sb);
+	add_label(s, r, sb);
+	add_split(r, sb);
+	add_features(s, r, sb);
+	add_left_out(&r->totals, sb);
+	add_hashes(s, r, sb);
+	if (r->spilled_bytes) {
+		begin_line(sb, "spilled");
+		strbuf_addf(sb, "%.1f MB\n", (double)r->spilled_bytes / 1e6);
+	}
+	begin_line(sb, "time");
+	strbuf_addf(sb, "%.2f s, %.1f MB, %.0f MB/s\n", r->seconds, mb,
+		    r->seconds > 0 ? mb / r->seconds : 0);
+}
