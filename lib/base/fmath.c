@@ -147,8 +147,13 @@ fmath_log1p_unit(double e)
 	return log_reduced(0.0, e, 0.0);
 }
 
-void
-fmath_logistic(double z, double *p, double *tail)
+/* exp(-|z|) = top / bottom, and what p and tail are made of. */
+struct odds {
+	double top, bottom, both;
+};
+
+static inline struct odds
+odds_of(double z)
 {
 	double a = fabs(z);
 	a = FMATH_LOGISTIC_MAX < a ? FMATH_LOGISTIC_MAX : a;
@@ -159,19 +164,24 @@ fmath_logistic(double z, double *p, double *tail)
 	double coth = FMATH_COTH_POLY(w, w2);
 	double bottom = coth + r;
 	double top = from_bits(bits_of(coth - r) + (bits_of(t) << 52));
-	double both = bottom + top;
-	double s = top / (both + bottom);
-	*p = (z < 0 ? top : bottom) / both;
-	double q = s * s, q2 = q * q, q4 = q2 * q2;
-	*tail = (s + s) + (s * q) * FMATH_ATANH_WIDE_POLY(q, q2, q4);
+	return (struct odds){top, bottom, bottom + top};
 }
 
 double
 fmath_sigmoid(double z)
 {
-	double p, tail;
-	fmath_logistic(z, &p, &tail);
-	return p;
+	struct odds o = odds_of(z);
+	return (z < 0 ? o.top : o.bottom) / o.both;
+}
+
+void
+fmath_logistic(double z, double *p, double *tail)
+{
+	struct odds o = odds_of(z);
+	*p = (z < 0 ? o.top : o.bottom) / o.both;
+	double s = o.top / (o.both + o.bottom);
+	double q = s * s, q2 = q * q, q4 = q2 * q2;
+	*tail = (s + s) + (s * q) * FMATH_ATANH_WIDE_POLY(q, q2, q4);
 }
 
 double

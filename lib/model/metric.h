@@ -16,7 +16,7 @@
  *
  *	logloss   mean of -log p(label), p clamped to [1e-15, 1 - 1e-15]
  *	brier     mean of (p - y)^2; multi-class: of sum_k (p_k - [y = k])^2
- *	accuracy  share with p > 0.5 where y = 1 and p <= 0.5 where y = 0;
+ *	accuracy  share with p >= 0.5 where y = 1 and p < 0.5 where y = 0;
  *	          multi-class: first largest p_k is the label
  *	auc       area under the ROC curve, equal scores are one tie
  *	rmse, mae, r2   of the prediction (binary: of p against 0/1)
@@ -61,11 +61,12 @@ struct metric *metric_new(enum task task, size_t nclass,
 void metric_free(struct metric *m); /* NULL is legal */
 void metric_reset(struct metric *m);
 /* pred: binary p(y = 1), regression the value: one double; multi-class
- * nclass probabilities.  weight >= 0. */
+ * nclass probabilities, of which a label that is none of the classes had 0.
+ * weight >= 0. */
 void metric_add(struct metric *m, double label, double weight,
                 const double *pred);
-/* Same task, nclass and depth on both sides. */
-void metric_merge(struct metric *into, const struct metric *from);
+/* Returns -1 and does nothing if task, nclass or depth differ. */
+int metric_merge(struct metric *into, const struct metric *from);
 double metric_value(const struct metric *m, enum metric_kind k);
 double metric_weight(const struct metric *m); /* sum of weights */
 uint64_t metric_rows(const struct metric *m); /* rows of weight > 0 */
