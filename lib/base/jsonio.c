@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/realtext.h"
 
 /* A struct jvalue is jansson's json_t under our name. */
 static const json_t *
@@ -461,6 +462,8 @@ jout_real_text(double v, char text[32])
 		return strcpy(text, "nan");
 	if (isinf(v))
 		return strcpy(text, v < 0 ? "-inf" : "inf");
+	if (realtext_plain(v, text))
+		return text;
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(text, 32, "%.*g", digits, v);
 		if (strtod(text, NULL) == v)

@@ -357,10 +357,9 @@ load_header(struct bundle *b, const struct jvalue *v, struct error *err)
 	if (check_version(v, err) < 0 || jsonio_check_keys(v, known, err) < 0 ||
 	    jsonio_get_object(v, "schema", &schema, err) < 0)
 		return -1;
-	if (schema_load(&b->schema, schema, err) < 0)
-		return error_context(err, "\"schema\"");
 	h->schema = &b->schema;
-	if (load_names(b, v, err) < 0 || load_configs(b, v, err) < 0 ||
+	if (schema_load(&b->schema, schema, err) < 0 ||
+	    load_names(b, v, err) < 0 || load_configs(b, v, err) < 0 ||
 	    load_prior(b, v, err) < 0 ||
 	    jsonio_get_u64(v, "data", &h->data_fingerprint, err) < 0 ||
 	    jsonio_get_u64(v, "seed", &h->seed, err) < 0 ||
