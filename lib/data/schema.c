@@ -41,8 +41,8 @@ schema_is_missing(const struct schema *s, const char *p, size_t n)
 		if (n == 0) {
 			if (token[0] == '\0')
 				return true;
-		} else if (token[0] == p[0] && strncmp(token, p, n) == 0 &&
-			   token[n] == '\0') {
+		} else if (token[0] == p[0] && strlen(token) == n &&
+			   memcmp(token, p, n) == 0) {
 			return true;
 		}
 	}
