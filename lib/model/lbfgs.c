@@ -10,7 +10,7 @@
 /* A step is taken when the slope along it lies between these shares of the
  * slope at its start. */
 #define SLOPE_LOW -0.9
-#define SLOPE_HIGH 0.5
+#define SLOPE_HIGH 0.9
 #define ARMIJO 1e-4
 #define TRIES_MAX 40
 #define FALLS 3 /* accepted steps that `ftol` looks back over */
@@ -561,7 +561,7 @@ lbfgs_put(const struct lbfgs *s, struct strbuf *sb)
 	put_f64s(sb,
 		 (double[]){s->stop, s->loss, s->objective, q->t, q->lo, q->hi,
 			    q->slope0, q->slope_lo, q->slope_hi},
-		 10);
+		 9);
 	put_f64s(sb, s->fall, FALLS);
 	put_f64s(sb, s->x, n);
 	put_f64s(sb, s->g, n);
