@@ -118,8 +118,11 @@ main(int argc, char **argv)
 
 	if (parent_fd < 0 || workers == 0 || worker >= workers)
 		dief(EXIT_USAGE, "started by hand; kp-train starts it");
-	/* Ctrl-C is kp-train's to handle. */
+	/* What goes to all processes of a terminal or a service is kp-train's
+	 * to handle: it asks us to stop. */
 	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	fd = xcalloc((size_t)workers, sizeof *fd);

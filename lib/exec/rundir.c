@@ -126,6 +126,23 @@ rundir_load_plan(const char *run, struct plan *plan, struct error *err)
 	return rc;
 }
 
+/* The first value two spaces of as many configs differ in. */
+static void
+describe_configs(const struct space *a, const struct space *b,
+		 struct strbuf *sb)
+{
+	for (size_t i = 0; i < a->nconfig; i++) {
+		for (size_t k = 0; k < a->learner->nparam; k++) {
+			if (a->config[i].value[k] == b->config[i].value[k])
+				continue;
+			strbuf_addf(sb, "config %zu has another %s", i,
+				    a->learner->param[k].name);
+			return;
+		}
+	}
+	strbuf_addstr(sb, "another search");
+}
+
 /* What the two plans differ in, for the message. */
 static void
 describe_difference(const struct plan *there, const struct plan *here,
@@ -149,8 +166,11 @@ describe_difference(const struct plan *there, const struct plan *here,
 	else if (a->nconfig != b->nconfig)
 		strbuf_addf(sb, "%zu configs there, %zu here", a->nconfig,
 			    b->nconfig);
+	else if (a->seed != b->seed)
+		strbuf_addf(sb, "seed %" PRIu64 " there, %" PRIu64 " here",
+			    a->seed, b->seed);
 	else
-		strbuf_addstr(sb, "other parameters or seed");
+		describe_configs(a, b, sb);
 }
 
 static int

@@ -339,16 +339,21 @@ run_workers(struct run *r, struct error *err)
 	return rc;
 }
 
+/* A signal that was ignored when we were started (nohup, a shell's
+ * background) stays so. */
 static void
 catch_signals(void)
 {
-	struct sigaction sa = {.sa_handler = on_signal};
+	static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction sa = {.sa_handler = on_signal}, old;
 
 	signals_got = 0;
 	sigemptyset(&sa.sa_mask);
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
+	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
+		if (sigaction(caught[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			sigaction(caught[i], &sa, NULL);
+	}
 }
 
 static int
