@@ -93,7 +93,7 @@ v8d_exp(v8d x)
 	return y * up * (v8d)((n - half - 1) << 52);
 }
 
-/* log(x) for x positive, finite and normal. */
+/* log(x) for x positive, finite and normal; NaN gives NaN. */
 V8D_INLINE v8d
 v8d_log(v8d x)
 {
@@ -105,7 +105,8 @@ v8d_log(v8d x)
 	v8d s = f / d, z = s * s, z2 = z * z;
 	v8d low = s * (f - z * FMATH_ATANH_POLY(z, z2)) - z * lost;
 	v8d hi = k * FMATH_LN2_HI, sum = hi + f;
-	return sum + (((hi - sum) + f) - (low - k * FMATH_LN2_LO));
+	/* x - x is 0, or the NaN that its exponent hid. */
+	return sum + (((hi - sum) + f) - (low - k * FMATH_LN2_LO)) + (x - x);
 }
 
 V8D_INLINE v8d

@@ -7,6 +7,7 @@
 #include "base/dd.h"
 #include "base/exactsum.h"
 #include "base/fmath.h"
+#include "base/fmath_lanes.h"
 #include "base/mem.h"
 #include "model/auc.h"
 
@@ -151,6 +152,16 @@ sum_add(struct metric *m, enum task task, enum sum kind, double term)
 	exactsum_add(&m->sum[sum_at[task][kind]], term);
 }
 
+static inline void
+count_row(struct metric *m, enum task task, double weight)
+{
+	m->rows++;
+	if (weight == 1)
+		m->unit_rows++;
+	else
+		sum_add(m, task, SUM_WEIGHT, weight);
+}
+
 /* -log p, p clamped; NaN stays. */
 static inline double
 loss_of(double p)
@@ -170,13 +181,8 @@ label_range(struct metric *m, double label)
 }
 
 static void
-add_binary(struct metric *m, double label, double weight, double p)
+add_binary_full(struct metric *m, bool y, double weight, double p)
 {
-	bool y = label > 0.5;
-	double of_label = fabs((double)!y - p); /* no branch to mispredict */
-	sum_add(m, TASK_BINARY, SUM_LOSS, weight * loss_of(of_label));
-	if (m->depth == METRIC_LIGHT)
-		return;
 	double e = p - y;
 	sum_add(m, TASK_BINARY, SUM_SQUARE, weight * (e * e));
 	sum_add(m, TASK_BINARY, SUM_ABS, weight * fabs(e));
@@ -193,6 +199,7 @@ add_multiclass(struct metric *m, double label, double weight, const double *p)
 {
 	bool known = label >= 0 && label < (double)m->nclass;
 	size_t y = known ? (size_t)label : m->nclass;
+	count_row(m, TASK_MULTICLASS, weight);
 	sum_add(m, TASK_MULTICLASS, SUM_LOSS,
 		weight * loss_of(known ? p[y] : 0));
 	if (m->depth == METRIC_LIGHT)
@@ -234,6 +241,7 @@ static void
 add_regression(struct metric *m, double label, double weight, double value)
 {
 	double e = value - label;
+	count_row(m, TASK_REGRESSION, weight);
 	sum_add(m, TASK_REGRESSION, SUM_SQUARE, weight * (e * e));
 	if (m->depth == METRIC_LIGHT)
 		return;
@@ -242,27 +250,64 @@ add_regression(struct metric *m, double label, double weight, double value)
 	label_range(m, label);
 }
 
+/* loss is that of p. */
+static inline void
+add_binary(struct metric *m, bool y, double weight, double p, double loss)
+{
+	count_row(m, TASK_BINARY, weight);
+	sum_add(m, TASK_BINARY, SUM_LOSS, weight * loss);
+	if (m->depth == METRIC_FULL)
+		add_binary_full(m, y, weight, p);
+}
+
+/* -log p(label) of 8 rows, the bits those of loss_of(). */
+static void
+losses(const double *label, const double *pred, double *loss)
+{
+	v8d y, p;
+	memcpy(&y, label, sizeof(y));
+	memcpy(&p, pred, sizeof(p));
+	p = v8d_pick(v8d_less(v8d_splat(0.5), y), p, 1.0 - p);
+	p = v8d_min(v8d_max(p, v8d_splat(P_MIN)), v8d_splat(1 - P_MIN));
+	p = -v8d_log(p);
+	memcpy(loss, &p, sizeof(p));
+}
+
 void
 metric_add(struct metric *m, double label, double weight, const double *pred)
 {
+	double p = *pred;
+	bool y = label > 0.5;
 	if (!(weight > 0))
 		return;
-	m->rows++;
-	if (weight == 1)
-		m->unit_rows++;
-	else
-		sum_add(m, m->task, SUM_WEIGHT, weight);
 	switch (m->task) {
 	case TASK_BINARY:
-		add_binary(m, label, weight, *pred);
+		add_binary(m, y, weight, p, loss_of(y ? p : 1 - p));
 		break;
 	case TASK_MULTICLASS:
 		add_multiclass(m, label, weight, pred);
 		break;
 	case TASK_REGRESSION:
-		add_regression(m, label, weight, *pred);
+		add_regression(m, label, weight, p);
 		break;
 	}
+}
+
+void
+metric_add_many(struct metric *m, const double *label, const double *weight,
+		const double *pred, size_t n)
+{
+	size_t i = 0, stride = m->task == TASK_MULTICLASS ? m->nclass : 1;
+	double loss[8];
+	for (; m->task == TASK_BINARY && i + 8 <= n; i += 8) {
+		losses(label + i, pred + i, loss);
+		for (size_t j = i; j < i + 8; j++)
+			if (weight[j] > 0)
+				add_binary(m, label[j] > 0.5, weight[j],
+					   pred[j], loss[j - i]);
+	}
+	for (; i < n; i++)
+		metric_add(m, label[i], weight[i], pred + i * stride);
 }
 
 int

@@ -65,6 +65,9 @@ void metric_reset(struct metric *m);
  * weight >= 0. */
 void metric_add(struct metric *m, double label, double weight,
                 const double *pred);
+/* The same for n rows, pred one row after another; faster. */
+void metric_add_many(struct metric *m, const double *label,
+                     const double *weight, const double *pred, size_t n);
 /* Returns -1 and does nothing if task, nclass or depth differ. */
 int metric_merge(struct metric *into, const struct metric *from);
 double metric_value(const struct metric *m, enum metric_kind k);

@@ -239,7 +239,7 @@ check_lanes(void (*lanes)(void))
 	lanes();
 	for (size_t i = 0; i < LANES_MAX; i++) {
 		double x = lanes_x[i], p, tail;
-		double m = fabs(x) < DBL_MIN ? DBL_MIN : fabs(x);
+		double m = fabs(x) < DBL_MIN ? DBL_MIN : fabs(x); /* or NaN */
 		fmath_logistic(x, &p, &tail);
 		wrong +=
 		    !same_bits(lanes_out[0][i], fmath_exp(x)) ||

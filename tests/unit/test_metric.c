@@ -416,6 +416,37 @@ light_is_the_default(void)
 }
 
 static void
+many_at_once(void)
+{
+	static double label[ROWS_MAX], weight[ROWS_MAX], pred[ROWS_MAX * 4];
+	for (int t = TASK_BINARY; t <= TASK_REGRESSION; t++) {
+		enum task task = (enum task)t;
+		size_t width = task == TASK_MULTICLASS ? CLASSES : 1;
+		fill_rows(task, rows, 1003);
+		if (task == TASK_BINARY)
+			for (size_t i = 0; i < 1003; i++)
+				rows[i].pred[0] = i % 2 ? next_unit() : i % 3;
+		struct metric *m = metric_of(task, NULL, 0);
+		for (size_t i = 0; i < 1003; i++) {
+			label[i] = rows[i].label;
+			weight[i] = rows[i].weight;
+			memcpy(pred + i * width, rows[i].pred,
+			       width * sizeof(*pred));
+		}
+		metric_add_many(m, label, weight, pred, 1003);
+		struct metric *one = metric_of(task, rows, 1003);
+		check_same(m, one);
+		weight[3] = 1;
+		pred[3 * width] = pred[3 * width + width - 1] = NAN;
+		label[3] = 0;
+		metric_add_many(m, label, weight, pred, 1003);
+		CHECK_BITS(metric_value(m, metric_default(task)), NAN);
+		metric_free(m);
+		metric_free(one);
+	}
+}
+
+static void
 reset_is_empty(void)
 {
 	struct metric *m, *empty = metric_of(TASK_BINARY, NULL, 0);
@@ -502,6 +533,8 @@ main(void)
 		  any_order);
 	check_run("a light metric answers the default with the same bits",
 		  light_is_the_default);
+	check_run("rows added together count as rows added singly",
+		  many_at_once);
 	check_run("a reset metric is as new", reset_is_empty);
 	check_run("hostile bytes do no harm", hostile_bytes);
 	check_run("names, directions and tasks", names_and_order);
