@@ -709,9 +709,8 @@ evaluate(const struct pack *p, const struct rows *r,
 			if (!metric[i])
 				continue;
 			lane_means(p, z, i, n, mean);
-			for (size_t k = 0; k < n; k++)
-				metric_add(metric[i], r->label[first + k],
-					   r->weight[first + k], &mean[k]);
+			metric_add_many(metric[i], r->label + first,
+					r->weight + first, mean, n);
 		}
 	}
 }
