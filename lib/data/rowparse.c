@@ -1,6 +1,5 @@
 #include "data/rowparse.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/opt.h"
 #include "data/datetime.h"
 #include "data/groupkey.h"
+#include "data/header.h"
 #include "data/number.h"
 
 #define ABSENT (-1)
@@ -26,6 +26,7 @@ struct moment {
 };
 
 struct rowparse {
+	struct arena arena; /* names of the header */
 	const struct schema *s;
 	enum rowparse_need need;
 	size_t nfield; /* of every record */
@@ -52,43 +53,29 @@ struct rowparse {
 
 /* --- matching columns to fields --- */
 
-static bool
-same_bytes(const struct field *f, const char *name)
-{
-	size_t n = strlen(name);
-
-	return f->n == n && memcmp(f->p, name, n) == 0;
-}
-
 static int
-find_field(const struct record *header, const char *name)
+find_name(const char *const *names, const char *name)
 {
-	for (size_t i = 0; i < header->nfield; i++) {
-		if (same_bytes(&header->field[i], name))
+	for (size_t i = 0; names[i]; i++) {
+		if (strcmp(names[i], name) == 0)
 			return (int)i;
 	}
 	return ABSENT;
 }
 
 static int
-missing_column(const struct record *header, const char *name, struct error *err)
+no_column(const struct record *header, const char *const *names,
+	  const char *name, struct error *err)
 {
-	const char **names = xcalloc(header->nfield + 1, sizeof(*names));
-	const char *close;
+	const char *close = opt_suggest(name, names);
 
-	for (size_t i = 0; i < header->nfield; i++)
-		names[i] = xmemdup(header->field[i].p, header->field[i].n);
-	close = opt_suggest(name, names);
 	if (close)
-		record_error(header, 0, err,
-			     "no column \"%s\" (did you mean \"%s\"?)", name,
-			     close);
-	else
-		record_error(header, 0, err, "no column \"%s\"", name);
-	for (size_t i = 0; i < header->nfield; i++)
-		free((char *)names[i]);
-	free(names);
-	return -1;
+		return error_set(err, EXIT_DATA,
+				 "%s: no column \"%s\" (did you mean "
+				 "\"%s\"?)",
+				 header->file, name, close);
+	return error_set(err, EXIT_DATA, "%s: no column \"%s\"", header->file,
+			 name);
 }
 
 static bool
@@ -99,20 +86,28 @@ is_needed(const struct rowparse *p, const struct schema_column *c)
 	return p->need == ROWPARSE_ALL && !(c->roles & ROLE_DROP);
 }
 
+/* Names that are blank or repeated are numbered as --rename-headers does,
+ * which changes no other. */
 static int
 match_columns(struct rowparse *p, const struct record *header,
 	      struct error *err)
 {
 	const struct schema *s = p->s;
+	const char **names = NULL;
 
 	p->field = xcalloc(s->ncolumn + 1, sizeof(*p->field));
 	p->nfield = header ? header->nfield : s->ncolumn;
+	if (header) {
+		names = header_names(header, true, &p->arena, err);
+		if (!names)
+			return -1;
+	}
 	for (size_t c = 0; c < s->ncolumn; c++) {
 		const struct schema_column *col = &s->column[c];
 
-		p->field[c] = header ? find_field(header, col->name) : (int)c;
+		p->field[c] = names ? find_name(names, col->name) : (int)c;
 		if (p->field[c] == ABSENT && is_needed(p, col))
-			return missing_column(header, col->name, err);
+			return no_column(header, names, col->name, err);
 	}
 	return 0;
 }
@@ -254,6 +249,7 @@ rowparse_free(struct rowparse *p)
 	free(p->group_index);
 	libsvm_row_release(&p->svm);
 	strbuf_release(&p->scratch);
+	arena_release(&p->arena);
 	free(p);
 }
 

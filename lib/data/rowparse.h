@@ -49,8 +49,9 @@ enum row_fate {
 
 struct rowparse;
 
-/* Matches columns by name to the fields of the header record (by position if
- * header is NULL).  A column needed and absent is EXIT_DATA naming it; label,
+/* Matches columns by name to the fields of the header record, blank and
+ * repeated names numbered as by --rename-headers (by position if header is
+ * NULL).  A column needed and absent is EXIT_DATA naming it; label,
  * weight, id, split, time may be absent under ROWPARSE_FEATURES. */
 struct rowparse *rowparse_new(const struct schema *s,
 			      const struct record *header,

@@ -64,7 +64,7 @@ label_name(const struct schema *s)
 		if (s->column[c].roles & ROLE_LABEL)
 			return s->column[c].name;
 	}
-	return "label";
+	return NULL;
 }
 
 static void
@@ -72,7 +72,8 @@ add_label(const struct schema *s, const struct featurize_report *r,
 	  struct strbuf *sb)
 {
 	begin_line(sb, "label");
-	strbuf_addf(sb, "%s: ", label_name(s));
+	if (label_name(s))
+		strbuf_addf(sb, "%s: ", label_name(s));
 	if (s->task == TASK_REGRESSION) {
 		strbuf_addf(sb, "regression, mean %.6g", r->totals.label_mean);
 		if (r->label_01)
@@ -120,8 +121,9 @@ add_feature(const struct schema *s, const struct featurize_report *r, size_t i,
 	if (f->kind == FEATURE_CATEGORY || f->kind == FEATURE_SPARSE) {
 		strbuf_addstr(sb, ", up to ");
 		add_count(sb, r->distinct[i]);
-		strbuf_addstr(sb, r->distinct[i] == 1 ? " value a group"
-						      : " values a group");
+		strbuf_addstr(sb, r->distinct[i] == 1 ? " value" : " values");
+		if (r->totals.groups > 1)
+			strbuf_addstr(sb, " a group");
 	}
 	if (f->kind == FEATURE_CATEGORY && f->part == DT_NONE &&
 	    r->dates[f->column])
