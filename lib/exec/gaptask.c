@@ -213,9 +213,8 @@ gaptask_merge_sums(struct gaptask *t, struct cursor *c, struct error *err)
 	for (uint32_t i = 0; !bad && i < t->n; i++) {
 		struct metric *from = m[i] ? metric_get(c) : NULL;
 
-		if (m[i] && from)
-			metric_merge(m[i], from);
-		bad = m[i] && from == NULL;
+		if (m[i])
+			bad = from == NULL || metric_merge(m[i], from);
 		metric_free(from);
 	}
 	if (bad || !cursor_done(c))
