@@ -33,7 +33,7 @@ static const char *const option_name[NCLAIM] = {
 
 /* Options that may name the same column as this one. */
 static const uint32_t agrees[NCLAIM] = {
-    [ID] = TYPES | BIT(TIME) | BIT(DROP),
+    [ID] = TYPES | BIT(LABEL) | BIT(GROUP_BY) | BIT(TIME) | BIT(DROP),
     [TIME] = (TYPES & ~BIT(CATEGORICAL)) | BIT(ID) | BIT(DROP),
     [DROP] = BIT(ID) | BIT(TIME),
     [NUMERIC] = BIT(FLOAT64) | BIT(ID) | BIT(TIME),
