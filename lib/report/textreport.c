@@ -305,7 +305,7 @@ add_ranking(const struct results *r, struct strbuf *out)
 		add_ranked(r, "best", &rank[0], out);
 		add_ranked(r, "median", &rank[(n - 1) / 2], out);
 	}
-	for (size_t i = 0; i < n && i < WORST_SHOWN; i++) {
+	for (size_t i = 0; i < (n + 1) / 2 && i < WORST_SHOWN; i++) {
 		strbuf_reset(&label);
 		strbuf_addstr(&label, "worst");
 		if (i)

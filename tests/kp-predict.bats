@@ -1,0 +1,356 @@
+load helper
+load models
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	rows 600 >a.csv
+	train a.csv run --label late --positive yes --weight w \
+	    --drop delay,id --test 0.1
+	kp-select -q run -o m.kpm >select.tsv
+}
+
+setup() {
+	kp_setup
+	ln -s "$BATS_FILE_TMPDIR"/* .
+}
+
+# The records on stdin without their last two fields, line ends kept.
+without_answers() {
+	sed -E 's/,[^,]*,(group|prior)(\r?)$/\2/'
+}
+
+@test "every row comes back byte for byte, with prediction and level behind" {
+	kp-predict -m m.kpm a.csv >s.csv
+	equal "$(head -n 1 s.csv)" \
+	    "id,site,x,colour,when,w,late,delay,prediction,level"
+	tail -n +2 s.csv | without_answers | cmp - <(tail -n +2 a.csv)
+	awk -F, 'NR > 1 && ($NF !~ /^(group|prior)$/ || !($(NF - 1) > 0 &&
+	    $(NF - 1) < 1)) { exit 1 }' s.csv
+}
+
+@test "line ends, quotes and quoted newlines are kept" {
+	printf '"site",x,colour,when,note\r\nA,1,red,2024-01-02,"two\r\nlines"\r\nA,"1",red,2024-01-02,"a ""b"""' >in.csv
+	kp-predict -m m.kpm in.csv >s.csv
+	p=$(kp-predict -m m.kpm --only-predictions in.csv | tail -n 1)
+	printf '"site",x,colour,when,note,prediction,level\r\nA,1,red,2024-01-02,"two\r\nlines",%s\r\nA,"1",red,2024-01-02,"a ""b""",%s\n' \
+	    "$p" "$p" | cmp - s.csv
+}
+
+@test "the hold-out metrics of training come back bit for bit" {
+	kp-predict -q -m m.kpm --split holdout --metrics m.json a.csv >h.csv
+	kp-select -q --json run | grep -v '"holdout_rows":0' >want.json
+	json_of m.json | cmp - <(json_of want.json)
+	equal "$(json_of m.json | wc -l)" 3
+	# and so do the numbers of rows
+	rows=$(sed -n 's/.*"holdout_rows":\([0-9]*\).*/\1/p' want.json |
+	    paste -sd+ | bc)
+	equal "$(tail -n +2 h.csv | wc -l)" "$rows"
+	head -n 1 m.json | grep -q "^{\"group\":null,\"rows\":$rows,"
+}
+
+@test "every kept row is in one part" {
+	for part in train holdout test; do
+		kp-predict -q -m m.kpm --split $part --keep id a.csv |
+		    tail -n +2 | cut -d, -f1
+	done | sort -n >ids
+	# kp-featurize leaves out weight 0
+	awk -F, 'NR > 1 && !/,0,(yes|no),/ { print $1 }' a.csv | cmp - ids
+}
+
+@test "a part keeps its rows when they come in another order" {
+	kp-predict -q -m m.kpm --split holdout --keep id a.csv | sort >a
+	{ head -n 1 a.csv; tail -n +2 a.csv | sort -r; } |
+	    kp-predict -q -m m.kpm --split holdout --keep id | sort >b
+	cmp a b
+}
+
+@test "columns are matched by name, in any order, others passed through" {
+	awk -F, -v OFS=, '!/"/ { print "more", $5, $4, $3, $2 }' a.csv |
+	    sed '1s/more/extra/' >b.csv
+	grep -v '"' a.csv | kp-predict -m m.kpm --only-predictions >want
+	kp-predict -m m.kpm b.csv >got
+	equal "$(sed -n 2p got | cut -d, -f1-2)" "more,2024-02-02"
+	cut -d, -f6- got | cmp - want
+}
+
+@test "a feature column that is missing is an error" {
+	cut -d, -f1,2,3 a.csv >b.csv
+	fails 3 'kp-predict: b.csv:1:1: no column "colour"' \
+	    kp-predict -m m.kpm b.csv
+}
+
+@test "the label may be absent, but --metrics needs it" {
+	grep -v '"' a.csv | cut -d, -f1-5 >b.csv
+	kp-predict -m m.kpm b.csv >s.csv
+	fails 3 'kp-predict: b.csv:1:1: no column "late", the label, which --metrics needs' \
+	    kp-predict -m m.kpm --metrics m.json b.csv
+	[ ! -e m.json ]
+}
+
+@test "a part cannot be told without the columns that decide it" {
+	grep -v '"' a.csv | cut -d, -f1-5 >b.csv
+	fails 3 'kp-predict: b.csv:1:1: no column "w", by which --split tells a row'\''s part' \
+	    kp-predict -m m.kpm --split train b.csv
+}
+
+@test "a row of an unseen group is answered by the prior, counted" {
+	printf 'site,x,colour,when\nZ,1,red,2024-01-02\nA,1,red,2024-01-02\n' >in.csv
+	run --separate-stderr kp-predict -m m.kpm in.csv
+	equal "$stderr" "kp-predict: 1 rows of groups not seen in training: answered by the prior"
+	[[ ${lines[1]} == Z,1,red,2024-01-02,0.*,prior ]]
+	[[ ${lines[2]} == A,1,red,2024-01-02,0.*,group ]]
+}
+
+@test "a row of an unseen group may be an error, or left out" {
+	printf 'site,x,colour,when\nA,1,red,2024-01-02\n"Z\t",1,red,2024-01-02\n' >in.csv
+	run --separate-stderr kp-predict -m m.kpm --unseen-group=error in.csv
+	equal "$status" 3
+	equal "$stderr" 'kp-predict: in.csv:3:1: group "Z\t" was not seen in training (see --unseen-group)'
+	equal "${#lines[@]}" 2
+	run --separate-stderr kp-predict -m m.kpm --unseen-group=skip in.csv
+	equal "$status" 0
+	equal "$stderr" "kp-predict: 1 rows of groups not seen in training: left out"
+	equal "${#lines[@]}" 2
+}
+
+@test "a group without a model answers with ten rows of the prior added" {
+	# C: all its training rows are late.
+	prior=$(printf 'site,x,colour,when\nZ,1,red,2024-01-02\n' |
+	    kp-predict -q -m m.kpm --only-predictions | sed -n '2s/,.*//p')
+	n=$(kp-predict -q -m m.kpm --split train --keep site a.csv |
+	    grep -c '^C,')
+	got=$(printf 'site,x,colour,when\nC,1,red,2024-01-02\n' |
+	    kp-predict -q -m m.kpm --only-predictions | sed -n '2s/,.*//p')
+	near "$got" "$(awk -v p="$prior" -v n="$n" \
+	    'BEGIN { printf "%.17g", (n + 10 * p) / (n + 10) }')" 1e-12
+	yes=$(kp-predict -q -m m.kpm --split train --keep late a.csv |
+	    grep -c '^yes,')
+	all=$(kp-predict -q -m m.kpm --split train --keep late a.csv |
+	    grep -c '^[yn]')
+	near "$prior" "$(awk -v y="$yes" -v n="$all" \
+	    'BEGIN { printf "%.17g", y / n }')" 1e-12
+}
+
+@test "values of a category that training has not seen add nothing" {
+	printf 'site,x,colour,when\nA,1,mauve,2024-01-02\nA,1,puce,2024-01-02\nA,1,red,2024-01-02\n' >in.csv
+	kp-predict -m m.kpm --only-predictions in.csv >s.csv
+	equal "$(sed -n 2p s.csv)" "$(sed -n 3p s.csv)"
+	[ "$(sed -n 2p s.csv)" != "$(sed -n 4p s.csv)" ]
+}
+
+@test "--keep writes only the columns named, quoted where they must be" {
+	kp-predict -m m.kpm --keep colour,id a.csv >s.csv
+	equal "$(head -n 1 s.csv)" "colour,id,prediction,level"
+	equal "$(grep -c '^"blue,teal",' s.csv)" "$(grep -c '"blue,teal"' a.csv)"
+	kp-predict -m m.kpm a.csv | sed 's/.*,\([^,]*,[^,]*\)$/\1/' >want
+	sed 's/.*,\([^,]*,[^,]*\)$/\1/' s.csv | cmp - want
+	fails 3 'kp-predict: a.csv:1:1: --keep: no column "color" (did you mean "colour"?)' \
+	    kp-predict -m m.kpm --keep color a.csv
+}
+
+@test "--only-predictions writes nothing of the input" {
+	kp-predict -m m.kpm --only-predictions a.csv >s.csv
+	equal "$(head -n 1 s.csv)" "prediction,level"
+	kp-predict -m m.kpm a.csv | sed 's/.*,\([^,]*,[^,]*\)$/\1/' | cmp - s.csv
+}
+
+@test "--raw gives log-odds" {
+	paste -d, <(kp-predict -m m.kpm --only-predictions a.csv) \
+	    <(kp-predict -m m.kpm --only-predictions --raw a.csv) >s.csv
+	awk -F, 'NR > 1 { d = $3 - log($1 / (1 - $1))
+		if (d > 1e-9 || d < -1e-9) exit 1 }' s.csv
+}
+
+@test "metrics do not depend on --raw" {
+	kp-predict -q -m m.kpm --metrics a.json a.csv >/dev/null
+	kp-predict -q -m m.kpm --raw --metrics b.json a.csv >/dev/null
+	cmp a.json b.json
+}
+
+@test "scores do not depend on how much memory models may use" {
+	kp-predict -m m.kpm a.csv >a
+	kp-predict -m m.kpm --memory 1 a.csv | cmp - a
+}
+
+@test "many more rows than a batch are scored in order" {
+	for _ in $(seq 40); do tail -n +2 a.csv; done |
+	    cat <(head -n 1 a.csv) - >big.csv
+	kp-predict -m m.kpm big.csv | tail -n +2 | split -l 600 - part-
+	kp-predict -m m.kpm a.csv | tail -n +2 >one
+	equal "$(ls part-* | wc -l)" 40
+	for f in part-*; do cmp "$f" one; done
+}
+
+@test "a flipped or missing byte of the bundle is exit 6 before the first line" {
+	size=$(stat -c %s -L m.kpm)
+	for at in 3 200 $((size / 2)) $((size - 300)) $((size - 5)); do
+		cp -L m.kpm bad.kpm
+		byte=$(od -An -tu1 -j "$at" -N 1 bad.kpm)
+		printf '%b' "\\x$(printf %x $((byte ^ 16)))" |
+		    dd of=bad.kpm bs=1 seek="$at" conv=notrunc status=none
+		run --separate-stderr kp-predict -m bad.kpm a.csv
+		equal "$status" 6
+		equal "$output" ""
+		[[ $stderr == "kp-predict: bad.kpm: "* ]]
+		equal "$(wc -l <<<"$stderr")" 1
+	done
+	for n in 0 10 100 $((size / 2)) $((size - 1)); do
+		head -c "$n" m.kpm >short.kpm
+		run --separate-stderr kp-predict -m short.kpm a.csv
+		equal "$status" 6
+		equal "$output" ""
+	done
+}
+
+@test "--verify=lazy meets damage only in the model it needs" {
+	cp -L m.kpm bad.kpm
+	# The last model is that of D.
+	at=$(grep -abo 'kpF1"' bad.kpm | tail -n 1 | cut -d: -f1)
+	printf 'X' | dd of=bad.kpm bs=1 seek=$((at - 9)) conv=notrunc status=none
+	grep -v ',D,' a.csv >b.csv
+	kp-predict -m bad.kpm --verify=lazy b.csv >s.csv
+	run --separate-stderr kp-predict -m bad.kpm --verify=lazy a.csv
+	equal "$status" 6
+	run --separate-stderr kp-predict -m bad.kpm b.csv
+	equal "$status" 6
+	equal "$output" ""
+}
+
+@test "another file is told from a bundle" {
+	fails 6 "kp-predict: a.csv: not a kp bundle" kp-predict -m a.csv a.csv
+	fails 1 "kp-predict: none.kpm: No such file or directory" \
+	    kp-predict -m none.kpm a.csv
+}
+
+@test "empty input has no header, a header alone no rows" {
+	fails 3 "kp-predict: -: empty: no header line" \
+	    kp-predict -m m.kpm </dev/null
+	equal "$(printf 'when,site,x,colour' | kp-predict -m m.kpm)" \
+	    "when,site,x,colour,prediction,level"
+}
+
+@test "rows before a bad one are written, the bad one is named" {
+	printf 'site,x,colour,when\nA,1,red,2024-01-02\nA,1x,red,2024-01-02\n' >in.csv
+	run --separate-stderr kp-predict -m m.kpm in.csv
+	equal "$status" 3
+	equal "$stderr" 'kp-predict: in.csv:3:3: "x": not a number: "1x" (see --bad-number)'
+	equal "${#lines[@]}" 2
+}
+
+@test "with -o the output is whole or absent" {
+	kp-predict -m m.kpm a.csv >want
+	kp-predict -m m.kpm -o out.csv a.csv
+	cmp out.csv want
+	printf 'site,x,colour,when\nA,1,red,2024-01-02\nA,1x,red,2024-01-02\n' >in.csv
+	run kp-predict -m m.kpm -o other.csv in.csv
+	equal "$status" 3
+	equal "$(ls other* 2>/dev/null)" ""
+}
+
+@test "a full disk is exit 1" {
+	run bash -c 'kp-predict -m m.kpm a.csv >/dev/full'
+	equal "$status" 1
+	equal "$output" "kp-predict: standard output: No space left on device"
+}
+
+@test "a reader that leaves early is no error to speak of" {
+	for _ in $(seq 100); do tail -n +2 a.csv; done |
+	    cat <(head -n 1 a.csv) - >big.csv
+	run --separate-stderr bash -c 'kp-predict -m m.kpm big.csv | head -n 1'
+	equal "$status" 0
+	equal "$stderr" ""
+}
+
+@test "wrong use is told" {
+	fails 2 "kp-predict: no bundle given (see -m)" kp-predict a.csv
+	fails 2 'kp-predict: --split: "hold-out" (did you mean "holdout"?)' \
+	    kp-predict -m m.kpm --split hold-out a.csv
+	fails 2 'kp-predict: --unseen-group: not prior, error or skip: "x"' \
+	    kp-predict -m m.kpm --unseen-group x a.csv
+	fails 2 "kp-predict: --keep and --only-predictions exclude each other" \
+	    kp-predict -m m.kpm --keep id --only-predictions a.csv
+	fails 2 "kp-predict: --keep: no column named" \
+	    kp-predict -m m.kpm --keep , a.csv
+}
+
+@test "TSV without a header and with --ragged pad" {
+	grep -v '"' a.csv | tail -n +2 | cut -d, -f2,3,4,7 | tr , '\t' >t.tsv
+	kp-featurize -q --delimiter $'\t' --no-header --ragged pad \
+	    --group-by 1 --label 4 --positive yes t.tsv -o t.data
+	kp-train -q -p 1 --learner logistic t.data -o t
+	kp-select -q t -o t.kpm >/dev/null
+	kp-predict -m t.kpm t.tsv >s.tsv
+	cut -f1-4 s.tsv | cmp - t.tsv
+	printf 'A\t1\n' | kp-predict -m t.kpm | grep -q $'^A\t1\t\t\t0\..*\tgroup$'
+	kp-predict -m t.kpm --keep 2 t.tsv | cut -f1 | cmp - <(cut -f2 t.tsv)
+}
+
+@test "regression predicts values" {
+	LEARNER=linear train a.csv lin --label delay --task regression \
+	    --drop late,id,w
+	kp-select -q lin -o lin.kpm >/dev/null
+	kp-predict -q -m lin.kpm --split holdout --metrics l.json a.csv >s.csv
+	json_of l.json |
+	    cmp - <(kp-select -q --json lin | grep -v '"holdout_rows":0' | json_of /dev/stdin)
+	awk -F, 'NR > 1 { n++; e += ($8 - $(NF - 1)) ^ 2; m += $8; q += $8 ^ 2 }
+	    END { exit !(e < (q - m * m / n) / 2) }' <(grep -v '"' s.csv)
+}
+
+@test "libsvm lines get their answer as a comment" {
+	awk 'BEGIN { for (i = 1; i <= 200; i++) { x = (i * 37) % 100
+		printf "%s 1:%s 3:1%s\n", (x + (i * 61) % 40 > 70 ? "+1" : "-1"),
+		    x / 100, i % 9 ? "" : " # note" } }' >a.svm
+	kp-featurize -q --format libsvm --positive +1 a.svm -o s.data
+	kp-train -q -p 1 --learner logistic s.data -o s
+	kp-select -q s -o s.kpm >/dev/null
+	kp-predict -m s.kpm a.svm >out.svm
+	sed -E 's/ # [^ ]* group$//' out.svm | cmp - a.svm
+	# the answers can be read again, and are the same
+	kp-predict -m s.kpm out.svm | sed -E 's/ # [^ ]* group$//' | cmp - out.svm
+	# features beyond those of training add nothing
+	equal "$(echo '+1 1:0.5 3:1' | kp-predict -m s.kpm --only-predictions)" \
+	    "$(echo '+1 1:0.5 3:1 7:100' | kp-predict -m s.kpm --only-predictions)"
+	fails 2 "kp-predict: --keep: libsvm input has no columns" \
+	    kp-predict -m s.kpm --keep 1 a.svm
+}
+
+@test "rows held out by time are told again" {
+	train a.csv tm --label late --positive yes --holdout-last 0.2 \
+	    --time when --drop delay,id
+	kp-select -q tm -o tm.kpm >/dev/null
+	kp-predict -q -m tm.kpm --split holdout --metrics t.json a.csv >/dev/null
+	json_of t.json |
+	    cmp - <(kp-select -q --json tm | grep -v '"holdout_rows":0' | json_of /dev/stdin)
+}
+
+@test "rows held out by a column are told again" {
+	awk -F, -v OFS=, 'NR == 1 { print $0, "part"; next }
+	    { print $0, NR % 5 ? "train" : NR % 2 ? "test" : "holdout" }' \
+	    a.csv >p.csv
+	train p.csv cl --label late --positive yes --split part \
+	    --drop delay,id
+	kp-select -q cl -o cl.kpm >/dev/null
+	kp-predict -q -m cl.kpm --split holdout --metrics t.json p.csv >h.csv
+	equal "$(tail -n +2 h.csv | grep -vc ',D,.*holdout\|,holdout,')" 0
+	json_of t.json |
+	    cmp - <(kp-select -q --json cl | grep -v '"holdout_rows":0' | json_of /dev/stdin)
+}
+
+@test "group keys that look alike are told apart" {
+	awk 'BEGIN { print "site,x,late"
+		n = split("|NA|nan|0|a/b|../x", key, "|")
+		for (i = 0; i < 240; i++) {
+			k = 1 + i % n
+			x = (i * 37) % 100
+			print key[k] "," x "," ((i * 61) % 100 < 10 * k + x / 3) } }' \
+	    >k.csv
+	kp-featurize -q --label late --positive 1 --group-by site --holdout 0 \
+	    k.csv -o k.data
+	kp-train -q -p 2 --learner logistic k.data -o k
+	kp-select -q k -o k.kpm >/dev/null
+	for key in '' NA nan 0 a/b ../x; do
+		printf 'site,x\n%s,50\n' "$key" |
+		    kp-predict -m k.kpm --only-predictions | tail -n 1
+	done >answers
+	equal "$(sort -u answers | grep -c ',group$')" 6
+}
