@@ -422,7 +422,7 @@ glm_rows_add(struct rows *r, const struct block *b, uint32_t first,
 			break;
 		}
 	}
-	if (v->sparse)
+	if (v->sparse && n > 0)
 		add_sparse_rows(r, b, n);
 	r->n += n;
 }

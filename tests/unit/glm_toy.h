@@ -24,10 +24,10 @@ struct toy {
 
 static inline void
 toy_init(struct toy *t, enum task task, const enum feature_kind *kind,
-         size_t nfeature)
+	 size_t nfeature)
 {
 	static const char *const name[] = {"a", "b", "c", "d",
-	                                   "e", "f", "g", "h"};
+					   "e", "f", "g", "h"};
 	struct error err = ERROR_NONE;
 
 	memset(t, 0, sizeof *t);
@@ -35,15 +35,15 @@ toy_init(struct toy *t, enum task task, const enum feature_kind *kind,
 	t->schema.task = task;
 	t->schema.nclass = task == TASK_BINARY ? 2 : 0;
 	t->schema.nfeature = nfeature;
-	t->schema.feature = arena_calloc(&t->schema.arena, nfeature,
-	                                 sizeof *t->schema.feature);
+	t->schema.feature =
+	    arena_calloc(&t->schema.arena, nfeature, sizeof *t->schema.feature);
 	for (size_t i = 0; i < nfeature; i++) {
 		t->schema.feature[i].kind = kind[i];
 		t->schema.feature[i].name = name[i];
 	}
 	split_rule_init(&t->schema.split, SPLIT_BY_HASH, 1, 0.1, 0, &err);
-	t->facts.feature = arena_calloc(&t->facts.arena, nfeature,
-	                                sizeof *t->facts.feature);
+	t->facts.feature =
+	    arena_calloc(&t->facts.arena, nfeature, sizeof *t->facts.feature);
 	t->facts.class_rows = arena_calloc(&t->facts.arena, 2, 8);
 	t->facts.class_weight = arena_calloc(&t->facts.arena, 2, 8);
 }
@@ -87,7 +87,7 @@ static inline bool
 toy_is_train(const struct toy *t, uint32_t r)
 {
 	return split_part(&t->schema.split, t->block.split[r],
-	                  t->facts.all_train) == PART_TRAIN;
+			  t->facts.all_train) == PART_TRAIN;
 }
 
 static inline void
@@ -171,7 +171,7 @@ toy_facts(struct toy *t)
 		double y = b->label[r];
 
 		f->rows[split_part(&t->schema.split, b->split[r],
-		                   f->all_train)]++;
+				   f->all_train)]++;
 		if (!toy_is_train(t, r))
 			continue;
 		f->weight_sum += w;
@@ -199,12 +199,33 @@ toy_facts(struct toy *t)
 		}
 }
 
+/* Facts once more, after rows were changed; no sparse features. */
+static inline void
+toy_refresh(struct toy *t)
+{
+	struct group_facts *f = &t->facts;
+
+	memset(f->rows, 0, sizeof f->rows);
+	memset(f->class_rows, 0, 16);
+	memset(f->class_weight, 0, 16);
+	f->weight_sum = f->weight_max = f->label_sum = f->label_max_abs = 0;
+	for (size_t i = 0; i < t->schema.nfeature; i++) {
+		struct feature_facts *x = &f->feature[i];
+
+		x->present = x->missing = 0;
+		x->mean = x->m2 = 0;
+		if (x->nvalue)
+			memset(x->count, 0, x->nvalue * sizeof *x->count);
+	}
+	toy_facts(t);
+}
+
 struct toy_random {
 	enum task task;
 	uint32_t nrow;
 	uint64_t seed;
 	bool weighted;
-	bool sparse;  /* a sparse feature too */
+	bool sparse;	 /* a sparse feature too */
 	uint32_t nvalue; /* of the larger category */
 	/* Numbers of either sign between 2^-wide and 2^wide in size: sums of
 	 * them in plain doubles depend on their order. */
@@ -239,9 +260,9 @@ toy_random_row(struct toy *t, const struct toy_random *o, uint32_t r)
 	}
 	if (o->weighted)
 		b->weight[r] = exp2((double)rng_below(40, s, r, 16) - 20) *
-		               (1 + rng_unit(s, r, 17, 0));
+			       (1 + rng_unit(s, r, 17, 0));
 	score = 2 * u - small * 0.4 + (double)b->column[2].f32[r] +
-	        2 * rng_unit(s, r, 18, 0) - 1.2;
+		2 * rng_unit(s, r, 18, 0) - 1.2;
 	b->label[r] = o->task == TASK_BINARY ? score > 0 : score;
 }
 
@@ -250,13 +271,12 @@ static inline void
 toy_random(struct toy *t, const struct toy_random *o)
 {
 	static const enum feature_kind kind[] = {FEATURE_CATEGORY,
-	                                         FEATURE_CATEGORY, FEATURE_F32,
-	                                         FEATURE_F64, FEATURE_SPARSE};
+						 FEATURE_CATEGORY, FEATURE_F32,
+						 FEATURE_F64, FEATURE_SPARSE};
 	struct block *b = &t->block;
 
 	toy_init(t, o->task, kind, o->sparse ? 5 : 4);
-	block_shape(b, &t->schema, o->nrow, 3 * (uint64_t)o->nrow,
-	            o->weighted);
+	block_shape(b, &t->schema, o->nrow, 3 * (uint64_t)o->nrow, o->weighted);
 	toy_dictionary(t, 0, o->nvalue);
 	toy_dictionary(t, 1, 4);
 	for (uint32_t r = 0; r < o->nrow; r++)
@@ -286,8 +306,7 @@ toy_open(const char *name)
 	char path[1024], command[1100];
 	FILE *f;
 
-	snprintf(path, sizeof path, "%s/../shared/%s", root ? root : ".",
-	         name);
+	snprintf(path, sizeof path, "%s/../shared/%s", root ? root : ".", name);
 	f = fopen(path, "r");
 	if (!f)
 		return NULL;
@@ -353,9 +372,9 @@ toy_libsvm(struct toy *t, const char *name, enum task task, uint32_t nvalue)
 	memset(c->start, 0, (e.nrow + 1) * sizeof *c->start);
 	for (size_t k = 0; k < e.n; k++) {
 		c->start[e.row[k] + 1] = k + 1;
-		c->entry_code[k] =
-		    e.index[k] < t->facts.feature[0].nvalue ? e.index[k]
-		                                            : CODE_UNSEEN;
+		c->entry_code[k] = e.index[k] < t->facts.feature[0].nvalue
+				       ? e.index[k]
+				       : CODE_UNSEEN;
 		c->entry_value[k] = e.value[k];
 	}
 	for (uint32_t r = 0; r < e.nrow; r++)

@@ -1,0 +1,1270 @@
+#include "check.h"
+
+#include "glm_toy.h"
+#include "base/fmath.h"
+#include "model/glm.h"
+#include "model/glm_kernel.h"
+#include "model/glm_view.h"
+#include "model/metric.h"
+
+/* --- a pack and its rows, driven as a runner would --- */
+
+#define HOLDERS_MAX 5
+
+struct job {
+	const struct learner *learner;
+	struct toy *toy;
+	struct config config[PACK_LANES_MAX];
+	size_t n; /* lanes */
+	uint32_t epochs;
+	size_t holders; /* rows are cut into so many pieces */
+	struct view *view;
+	struct rows *train, *all;
+	struct rows *part[HOLDERS_MAX];
+	struct pack *pack[HOLDERS_MAX]; /* [0] updates */
+	struct partial *partial[HOLDERS_MAX];
+	struct lane_report report[PACK_LANES_MAX];
+	uint32_t passes, repeats;
+};
+
+static const double l2_grid[PACK_LANES_MAX] = {
+    1e-4, 1e-1, 1e-8, 1e-2, 3e-3, 1, 1e-6, 1e-3,
+    1e-5, 1e-7, 3e-1, 3e-2, 0,	  2, 3e-4, 3e-5};
+
+static void
+job_init(struct job *j, struct toy *t, size_t n, size_t holders)
+{
+	memset(j, 0, sizeof *j);
+	j->learner = learner_by_name(t->schema.task == TASK_BINARY ? "logistic"
+								   : "linear");
+	j->toy = t;
+	j->n = n;
+	j->holders = holders;
+	j->epochs = 1000;
+	for (size_t i = 0; i < n; i++) {
+		j->config[i] = learner_defaults(j->learner);
+		j->config[i].value[GLM_L2] = l2_grid[i];
+	}
+}
+
+/* Cuts anywhere, an empty piece too. */
+static uint32_t
+cut(const struct job *j, size_t h)
+{
+	uint32_t n = j->toy->block.nrow;
+
+	if (h == 0 || h == j->holders)
+		return h ? n : 0;
+	return h == 2 ? cut(j, 1) : (uint32_t)(n * (h - 0.37) / j->holders);
+}
+
+static struct pack *
+new_pack(struct job *j)
+{
+	struct pack_spec spec = {.learner = j->learner,
+				 .schema = &j->toy->schema,
+				 .facts = &j->toy->facts,
+				 .view = j->view,
+				 .n = j->n,
+				 .epochs = j->epochs};
+	struct error err = ERROR_NONE;
+
+	for (size_t i = 0; i < j->n; i++)
+		spec.config[i] = &j->config[i];
+	return j->learner->pack_new(&spec, &err);
+}
+
+static void
+job_start(struct job *j)
+{
+	const struct learner *l = j->learner;
+	struct error err = ERROR_NONE;
+
+	j->view =
+	    l->view_new(&j->toy->schema, &j->toy->facts, &j->config[0], &err);
+	j->train = l->rows_new(j->view, PART_TRAIN);
+	l->rows_add(j->train, &j->toy->block, 0, j->toy->block.nrow);
+	j->all = l->rows_new(j->view, -1);
+	l->rows_add(j->all, &j->toy->block, 0, j->toy->block.nrow);
+	for (size_t h = 0; h < j->holders; h++) {
+		j->part[h] = l->rows_new(j->view, PART_TRAIN);
+		l->rows_add(j->part[h], &j->toy->block, cut(j, h),
+			    cut(j, h + 1));
+		j->pack[h] = new_pack(j);
+		j->partial[h] = l->partial_new(j->pack[h]);
+	}
+}
+
+static void
+job_end(struct job *j)
+{
+	const struct learner *l = j->learner;
+
+	for (size_t h = 0; h < j->holders; h++) {
+		l->rows_free(j->part[h]);
+		l->pack_free(j->pack[h]);
+		l->partial_free(j->partial[h]);
+	}
+	l->rows_free(j->train);
+	l->rows_free(j->all);
+	l->view_free(j->view);
+}
+
+/* The point to the others, and their partials back, as bytes. */
+static void
+exchange(struct job *j, size_t h, bool point)
+{
+	const struct learner *l = j->learner;
+	struct strbuf sb = STRBUF_INIT;
+	struct cursor c;
+
+	if (point)
+		l->point_put(j->pack[0], &sb);
+	else
+		l->partial_put(j->partial[h], &sb);
+	c = cursor_of(sb.buf, sb.len);
+	if (point) {
+		CHECK_INT(l->point_get(j->pack[h], &c), 0);
+	} else {
+		struct partial *t = l->partial_new(j->pack[0]);
+
+		CHECK_INT(l->partial_get(t, &c), 0);
+		l->merge(j->partial[0], t);
+		l->partial_free(t);
+	}
+	CHECK(cursor_done(&c));
+	strbuf_release(&sb);
+}
+
+/* One pass and update; true while a lane wants another. */
+static bool
+job_pass(struct job *j)
+{
+	const struct learner *l = j->learner;
+	bool more = false;
+
+	for (size_t h = 0; h < j->holders; h++) {
+		if (h > 0)
+			exchange(j, h, true);
+		l->partial_reset(j->partial[h]);
+		l->accumulate(j->pack[h], j->part[h], j->partial[h]);
+	}
+	for (size_t h = j->holders; h-- > 1;) /* last first */
+		exchange(j, h, false);
+	l->update(j->pack[0], j->partial[0], j->report);
+	j->passes++;
+	for (size_t i = 0; i < l->pack_width(j->pack[0]); i++) {
+		more |= j->report[i].status == LANE_STEP;
+		j->repeats +=
+		    j->report[i].status == LANE_STEP && !j->report[i].counted;
+	}
+	return more;
+}
+
+static void
+job_run(struct job *j)
+{
+	job_start(j);
+	while (job_pass(j))
+		;
+}
+
+static void
+saved(const struct job *j, size_t lane, enum save_what what, struct strbuf *sb)
+{
+	strbuf_reset(sb);
+	j->learner->save(j->pack[0], lane, what, sb);
+}
+
+/* Lane i of a and lane k of b hold the same bytes. */
+static bool
+same(const struct job *a, size_t i, const struct job *b, size_t k,
+     enum save_what what)
+{
+	struct strbuf x = STRBUF_INIT, y = STRBUF_INIT;
+	bool equal;
+
+	saved(a, i, what, &x);
+	saved(b, k, what, &y);
+	equal = x.len == y.len && memcmp(x.buf, y.buf, x.len) == 0;
+	strbuf_release(&x);
+	strbuf_release(&y);
+	return equal;
+}
+
+/* Data on which sums in plain doubles depend on the order of the rows. */
+static struct toy_random
+adversarial(enum task task)
+{
+	return (struct toy_random){.task = task,
+				   .nrow = 701,
+				   .seed = 5,
+				   .weighted = true,
+				   .sparse = true,
+				   .nvalue = 40,
+				   .wide = 30};
+}
+
+static void
+set_isa(const char *isa)
+{
+	setenv("KP_ISA", isa, 1);
+}
+
+/* --- sums --- */
+
+/* Sums of rows at weights w[slot] on grids given by base. */
+static void
+sum_rows(const struct job *j, const struct rows *r, const double *w,
+	 const double *base, double base1, double *g, double *loss)
+{
+	double bound = 0x1p60, rmax = 0, lmax = 0;
+
+	glm_kernel_choose()->accumulate(
+	    r, &(struct glm_sums){.loss = j->toy->schema.task == TASK_BINARY
+					      ? LOSS_LOGISTIC
+					      : LOSS_SQUARED,
+				  .width = 1,
+				  .w = w,
+				  .base = base,
+				  .base1 = base1,
+				  .residual_bound = &bound,
+				  .loss_bound = &bound,
+				  .g = g,
+				  .sum = loss,
+				  .residual_max = &rmax,
+				  .loss_max = &lmax});
+}
+
+static void
+plain_sums_depend_on_cuts(void)
+{
+	struct toy_random o = adversarial(TASK_REGRESSION);
+	struct job j;
+	struct toy t;
+	size_t slots, differ = 0;
+	double *w, *grid, *one, *cutted, zero = 0, lone = 0, lcut = 0;
+
+	toy_random(&t, &o);
+	job_init(&j, &t, 1, 3);
+	job_start(&j);
+	slots = j.view->d + 2;
+	w = xaligned(slots, 8);
+	grid = xcalloc(slots, 8);
+	one = xaligned(slots, 8);
+	cutted = xaligned(slots, 8);
+	/* A base of 0 rounds to nothing: plain addition of doubles. */
+	sum_rows(&j, j.train, w, grid, zero, one, &lone);
+	for (size_t h = 0; h < 3; h++) {
+		double *g = xaligned(slots, 8), l = 0;
+
+		sum_rows(&j, j.part[h], w, grid, zero, g, &l);
+		for (size_t k = 0; k < slots; k++)
+			cutted[k] += g[k];
+		lcut += l;
+		free(g);
+	}
+	for (size_t k = 0; k < slots; k++)
+		differ += one[k] != cutted[k];
+	CHECK(differ > 5);
+	free(w);
+	free(grid);
+	free(one);
+	free(cutted);
+	job_end(&j);
+	toy_release(&t);
+}
+
+/* Twelve passes over 1 or 3 holders: every bound, weight and pair. */
+static void
+cuts_do_not_matter(enum task task)
+{
+	struct toy_random o = adversarial(task);
+	struct job a, b;
+	struct toy t;
+
+	toy_random(&t, &o);
+	job_init(&a, &t, 6, 1);
+	job_init(&b, &t, 6, 5);
+	a.config[2].value[GLM_L1] = b.config[2].value[GLM_L1] = 0.01;
+	job_start(&a);
+	job_start(&b);
+	for (int k = 0; k < 12; k++) {
+		job_pass(&a);
+		job_pass(&b);
+		for (size_t i = 0; i < 6; i++) {
+			CHECK(same(&a, i, &b, i, SAVE_STATE));
+			CHECK_INT(a.report[i].status, b.report[i].status);
+			CHECK_BITS(a.report[i].objective,
+				   b.report[i].objective);
+		}
+	}
+	CHECK(a.report[0].epoch >= 2);
+	job_end(&a);
+	job_end(&b);
+	toy_release(&t);
+}
+
+static void
+cuts_logistic(void)
+{
+	cuts_do_not_matter(TASK_BINARY);
+}
+
+static void
+cuts_linear(void)
+{
+	cuts_do_not_matter(TASK_REGRESSION);
+}
+
+static void
+merging_is_accumulating(void)
+{
+	struct toy_random o = adversarial(TASK_BINARY);
+	struct strbuf x = STRBUF_INIT, y = STRBUF_INIT;
+	struct partial *whole;
+	struct job j;
+	struct toy t;
+
+	toy_random(&t, &o);
+	job_init(&j, &t, 3, 4);
+	job_start(&j);
+	whole = j.learner->partial_new(j.pack[0]);
+	for (int k = 0; k < 3; k++) {
+		j.learner->partial_reset(whole);
+		strbuf_reset(&x);
+		strbuf_reset(&y);
+		j.learner->accumulate(j.pack[0], j.train, whole);
+		job_pass(&j);
+		j.learner->partial_put(whole, &x);
+		j.learner->partial_put(j.partial[0], &y);
+		CHECK_INT(x.len, y.len);
+		CHECK_MEM(x.buf, y.buf, x.len);
+	}
+	strbuf_release(&x);
+	strbuf_release(&y);
+	j.learner->partial_free(whole);
+	job_end(&j);
+	toy_release(&t);
+}
+
+static void
+width_does_not_matter(void)
+{
+	struct toy_random o = adversarial(TASK_BINARY);
+	struct job all, some;
+	struct toy t;
+
+	toy_random(&t, &o);
+	job_init(&all, &t, 16, 1);
+	all.config[3].value[GLM_L1] = 1e-3;
+	job_start(&all);
+	for (int k = 0; k < 10; k++)
+		job_pass(&all);
+	for (size_t n = 1; n <= 15; n++) {
+		size_t first = 16 - n < 3 ? 16 - n : 3;
+
+		job_init(&some, &t, n, 1);
+		for (size_t i = 0; i < n; i++)
+			some.config[i] = all.config[first + i];
+		job_start(&some);
+		for (int k = 0; k < 10; k++)
+			job_pass(&some);
+		for (size_t i = 0; i < n; i++)
+			CHECK(same(&some, i, &all, first + i, SAVE_STATE));
+		job_end(&some);
+	}
+	job_end(&all);
+	toy_release(&t);
+}
+
+static void
+isa_does_not_matter(void)
+{
+	static const char *const isa[] = {"base", "avx2", "avx512"};
+	struct toy_random o = adversarial(TASK_BINARY);
+
+	for (size_t n = 1; n <= 16; n = n == 1 ? 3 : 2 * n) {
+		struct job a, b;
+		struct toy t;
+
+		toy_random(&t, &o);
+		set_isa("base");
+		job_init(&a, &t, n, 1);
+		job_start(&a);
+		for (int k = 0; k < 8; k++)
+			job_pass(&a);
+		for (size_t i = 1; i < 3; i++) {
+			set_isa(isa[i]);
+			job_init(&b, &t, n, 1);
+			job_start(&b);
+			for (int k = 0; k < 8; k++)
+				job_pass(&b);
+			for (size_t k = 0; k < n; k++)
+				CHECK(same(&a, k, &b, k, SAVE_STATE));
+			job_end(&b);
+		}
+		job_end(&a);
+		toy_release(&t);
+	}
+	unsetenv("KP_ISA");
+}
+
+/* Loss by the textbook, in long double. */
+static long double
+reference_loss(const struct job *j, const struct rows *r, const double *w)
+{
+	const struct view *v = j->view;
+	long double sum = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		long double z = w[v->d], y = r->label[i];
+
+		for (size_t k = 0; k < v->nhot; k++)
+			z += w[r->hot16[i * v->nhot + k]];
+		for (size_t k = 0; k < v->nnum; k++)
+			z += r->num[i * v->nnum + k] * w[v->num[k]];
+		for (size_t e = r->start[i]; e < r->start[i + 1]; e++)
+			z += r->value[e] * w[r->slot[e]];
+		if (j->toy->schema.task == TASK_BINARY)
+			sum += r->weight[i] * logl(1 + expl(y > 0 ? -z : z));
+		else
+			sum += r->weight[i] * (z - y) * (z - y) / 2;
+	}
+	return sum;
+}
+
+static void
+gradient_is_of_the_loss(enum task task)
+{
+	struct toy_random o = {
+	    .task = task, .nrow = 300, .seed = 9, .sparse = true, .nvalue = 9};
+	struct job j;
+	struct toy t;
+	double *w, *g, *base, loss = 0;
+
+	toy_random(&t, &o);
+	job_init(&j, &t, 1, 1);
+	job_start(&j);
+	w = xaligned(j.view->d + 2, 8);
+	g = xaligned(j.view->d + 2, 8);
+	base = xcalloc(j.view->d, 8);
+	for (uint32_t k = 0; k <= j.view->d; k++)
+		w[k] = 2 * rng_unit(3, k, 0, 0) - 1;
+	sum_rows(&j, j.train, w, base, 0, g, &loss);
+	CHECK_NEAR(loss, (double)reference_loss(&j, j.train, w), 1e-13);
+	for (uint32_t k = 0; k <= j.view->d; k++) {
+		double h = 1e-5, x = w[k];
+		long double up, down;
+
+		w[k] = x + h;
+		up = reference_loss(&j, j.train, w);
+		w[k] = x - h;
+		down = reference_loss(&j, j.train, w);
+		w[k] = x;
+		CHECK_NEAR(g[k], (double)((up - down) / (2 * h)), 1e-8);
+	}
+	free(w);
+	free(g);
+	free(base);
+	job_end(&j);
+	toy_release(&t);
+}
+
+static void
+gradient_logistic(void)
+{
+	gradient_is_of_the_loss(TASK_BINARY);
+}
+
+static void
+gradient_linear(void)
+{
+	gradient_is_of_the_loss(TASK_REGRESSION);
+}
+
+/* --- bounds --- */
+
+/* Facts that promise too small labels: the first bounds are too low. */
+static void
+bound_repeats_do_not_count(void)
+{
+	struct toy_random o = {
+	    .task = TASK_REGRESSION, .nrow = 500, .seed = 2, .nvalue = 30};
+	struct job a, b;
+	struct toy t;
+
+	toy_random(&t, &o);
+	job_init(&a, &t, 4, 2);
+	job_run(&a);
+	t.facts.label_max_abs = 1e-6;
+	job_init(&b, &t, 4, 2);
+	job_run(&b);
+	CHECK_INT(a.repeats, 0);
+	CHECK_INT(b.repeats, 4);
+	CHECK_INT(b.passes, a.passes + 1);
+	for (size_t i = 0; i < 4; i++) {
+		CHECK_INT(b.report[i].status, LANE_CONVERGED);
+		CHECK_INT(b.report[i].epoch, a.report[i].epoch);
+		CHECK_NEAR(b.report[i].objective, a.report[i].objective, 1e-12);
+	}
+	job_end(&a);
+	job_end(&b);
+	toy_release(&t);
+}
+
+static void
+overflow_diverges(void)
+{
+	struct toy_random o = {
+	    .task = TASK_REGRESSION, .nrow = 100, .seed = 2, .nvalue = 5};
+	struct job j;
+	struct toy t;
+
+	toy_random(&t, &o);
+	t.block.label[50] = 1e200;
+	t.facts.label_max_abs = 1e200;
+	t.facts.label_sum = 1e200;
+	job_init(&j, &t, 2, 1);
+	job_run(&j);
+	CHECK_INT(j.report[0].status, LANE_DIVERGED);
+	CHECK_STR(j.report[0].reason, "not finite");
+	CHECK_INT(j.report[1].status, LANE_DIVERGED);
+	job_end(&j);
+	toy_release(&t);
+}
+
+static void
+no_rows_diverges(void)
+{
+	struct toy_random o = {
+	    .task = TASK_BINARY, .nrow = 0, .seed = 2, .nvalue = 5};
+	struct job j;
+	struct toy t;
+
+	toy_random(&t, &o);
+	job_init(&j, &t, 2, 1);
+	job_run(&j);
+	CHECK_INT(j.report[0].status, LANE_DIVERGED);
+	CHECK_STR(j.report[0].reason, "no training rows");
+	job_end(&j);
+	toy_release(&t);
+}
+
+static void
+epochs_cap(void)
+{
+	struct toy_random o = {
+	    .task = TASK_BINARY, .nrow = 400, .seed = 2, .nvalue = 5};
+	struct job j;
+	struct toy t;
+
+	toy_random(&t, &o);
+	job_init(&j, &t, 3, 1);
+	j.epochs = 3;
+	job_run(&j);
+	for (size_t i = 0; i < 3; i++) {
+		CHECK_INT(j.report[i].status, LANE_CAPPED);
+		CHECK_INT(j.report[i].epoch, 3);
+		CHECK_STR(j.report[i].reason, "epochs used up");
+	}
+	job_end(&j);
+	toy_release(&t);
+}
+
+/* --- state --- */
+
+/* After every update the lanes move into a new pack, in reverse order. */
+static void
+state_goes_on(void)
+{
+	struct toy_random o = adversarial(TASK_BINARY);
+	struct job a, b;
+	struct strbuf sb = STRBUF_INIT;
+	struct toy t;
+
+	toy_random(&t, &o);
+	job_init(&a, &t, 3, 1);
+	a.epochs = 40;
+	a.config[1].value[GLM_L1] = 0.01;
+	job_run(&a);
+	job_init(&b, &t, 3, 1);
+	b.epochs = 40;
+	for (size_t i = 0; i < 3; i++)
+		b.config[i] = a.config[i];
+	job_start(&b);
+	for (bool odd = false; job_pass(&b); odd = !odd) {
+		struct config swap = b.config[0];
+		struct pack *p;
+
+		b.config[0] = b.config[2];
+		b.config[2] = swap;
+		p = new_pack(&b);
+		for (size_t i = 0; i < 3; i++) {
+			saved(&b, i, SAVE_STATE, &sb);
+			CHECK_INT(
+			    b.learner->load_state(p, 2 - i, sb.buf, sb.len), 0);
+		}
+		b.learner->pack_free(b.pack[0]);
+		b.pack[0] = p;
+	}
+	for (size_t i = 0; i < 3; i++) {
+		size_t k = b.config[0].value[GLM_L2] == l2_grid[0] ? i : 2 - i;
+
+		CHECK(same(&a, i, &b, k, SAVE_STATE));
+	}
+	for (size_t n = 0; n < sb.len; n += 11)
+		CHECK_INT(b.learner->load_state(b.pack[0], 0, sb.buf, n), -1);
+	strbuf_release(&sb);
+	job_end(&a);
+	job_end(&b);
+	toy_release(&t);
+}
+
+static void
+repack_keeps_the_rest(void)
+{
+	static const bool keep[5] = {false, true, false, true, true};
+	struct toy_random o = adversarial(TASK_BINARY);
+	struct job a, b;
+	struct toy t;
+
+	toy_random(&t, &o);
+	job_init(&a, &t, 5, 1);
+	job_init(&b, &t, 5, 1);
+	job_start(&a);
+	job_start(&b);
+	for (int k = 0; k < 10; k++) {
+		job_pass(&a);
+		job_pass(&b);
+		if (k == 4) {
+			b.learner->repack(b.pack[0], keep);
+			b.learner->partial_free(b.partial[0]);
+			b.partial[0] = b.learner->partial_new(b.pack[0]);
+		}
+	}
+	CHECK_INT(b.learner->pack_width(b.pack[0]), 3);
+	CHECK(same(&a, 1, &b, 0, SAVE_STATE));
+	CHECK(same(&a, 3, &b, 1, SAVE_STATE));
+	CHECK(same(&a, 4, &b, 2, SAVE_STATE));
+	job_end(&a);
+	job_end(&b);
+	toy_release(&t);
+}
+
+/* --- scoring --- */
+
+static struct model *
+load_model(const struct job *j, size_t lane)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+	struct model *m;
+
+	saved(j, lane, SAVE_MODEL, &sb);
+	m = j->learner->model_load(j->view, sb.buf, sb.len, &err);
+	CHECK(m);
+	CHECK(!j->learner->model_load(j->view, sb.buf, sb.len - 1, &err));
+	CHECK_INT(err.code, EXIT_CORRUPT);
+	strbuf_release(&sb);
+	return m;
+}
+
+static void
+predict_is_what_was_scored(void)
+{
+	struct toy_random o = {.task = TASK_BINARY,
+			       .nrow = 999,
+			       .seed = 4,
+			       .sparse = true,
+			       .weighted = true,
+			       .nvalue = 20};
+	struct metric *scored[5],
+	    *again = metric_new(TASK_BINARY, 2, METRIC_FULL);
+	double *p = xcalloc(o.nrow, 8);
+	struct job j;
+	struct toy t;
+
+	toy_random(&t, &o);
+	job_init(&j, &t, 5, 1);
+	job_run(&j);
+	for (size_t i = 0; i < 5; i++)
+		scored[i] = metric_new(TASK_BINARY, 2, METRIC_FULL);
+	j.learner->evaluate(j.pack[0], j.all, scored);
+	for (size_t i = 0; i < 5; i++) {
+		struct model *m = load_model(&j, i);
+
+		metric_reset(again);
+		j.learner->predict(m, j.all, false, p);
+		for (size_t k = 0; k < j.all->n; k++)
+			metric_add(again, j.all->label[k], j.all->weight[k],
+				   &p[k]);
+		for (int k = 0; k < METRIC_COUNT; k++)
+			CHECK_BITS(metric_value(again, k),
+				   metric_value(scored[i], k));
+		j.learner->model_free(m);
+		metric_free(scored[i]);
+	}
+	CHECK(metric_value(again, METRIC_AUC) > 0.7);
+	metric_free(again);
+	free(p);
+	job_end(&j);
+	toy_release(&t);
+}
+
+/* What a person does with the printed coefficients and a raw row. */
+static double
+raw_score(const struct toy *t, const struct coefficient *c, size_t n,
+	  uint32_t r)
+{
+	double z = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		size_t f = (size_t)(c[k].name[0] - 'a');
+		const struct block_column *b = &t->block.column[f];
+
+		if (strcmp(c[k].name, "(intercept)") == 0) {
+			z += c[k].weight;
+		} else if (f < 2) {
+			bool gone = b->code[r] == CODE_MISSING;
+			char text[16];
+
+			snprintf(text, sizeof text, "v%u", b->code[r]);
+			if (c[k].missing
+				? gone
+				: !gone && c[k].value_bytes == strlen(text) &&
+				      memcmp(c[k].value, text, strlen(text)) ==
+					  0)
+				z += c[k].weight;
+		} else {
+			bool gone =
+			    b->missing && (b->missing[r / 8] >> (r % 8) & 1);
+
+			if (c[k].missing)
+				z += gone * c[k].weight;
+			else if (!gone)
+				z += c[k].weight *
+				     (b->f64 ? b->f64[r] : (double)b->f32[r]);
+		}
+	}
+	return z;
+}
+
+static void
+coefficients_are_raw(void)
+{
+	struct toy_random o = {
+	    .task = TASK_BINARY, .nrow = 500, .seed = 4, .nvalue = 20};
+
+	for (int standardize = 0; standardize < 2; standardize++) {
+		double *z = xcalloc(o.nrow, 8);
+		struct arena a = {0};
+		struct coefficient *c;
+		struct model *m;
+		struct job j;
+		struct toy t;
+		size_t n;
+
+		toy_random(&t, &o);
+		job_init(&j, &t, 1, 1);
+		j.config[0].value[GLM_STANDARDIZE] = standardize;
+		job_run(&j);
+		m = load_model(&j, 0);
+		c = j.learner->coefficients(m, &a, &n);
+		CHECK_INT(n, j.view->d + 1);
+		CHECK_STR(c[0].name, "(intercept)");
+		for (size_t k = 2; k < n; k++)
+			CHECK(fabs(c[k].weight) <= fabs(c[k - 1].weight));
+		j.learner->predict(m, j.all, true, z);
+		for (uint32_t r = 0; r < o.nrow; r++)
+			CHECK_NEAR(raw_score(&t, c, n, r), z[r], 1e-12);
+		j.learner->model_free(m);
+		arena_release(&a);
+		free(z);
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
+/* --- solutions --- */
+
+/* Row `to` of t as row `from`. */
+static void
+copy_row(struct toy *t, uint32_t from, uint32_t to)
+{
+	struct block *b = &t->block;
+	struct block_column *c = b->column;
+
+	b->label[to] = b->label[from];
+	b->split[to] = b->split[from];
+	c[0].code[to] = c[0].code[from];
+	c[1].code[to] = c[1].code[from];
+	c[2].f32[to] = c[2].f32[from];
+	c[3].f64[to] = c[3].f64[from];
+	c[3].missing[to / 8] &= (uint8_t) ~(1 << (to % 8));
+	if (c[3].missing[from / 8] >> (from % 8) & 1)
+		c[3].missing[to / 8] |= (uint8_t)(1 << (to % 8));
+}
+
+/* Odd rows of weight 2 against the same rows twice. */
+static void
+row_weights_are_copies(void)
+{
+	enum { N = 200 };
+	struct toy_random o = {
+	    .task = TASK_BINARY, .nrow = N, .seed = 6, .nvalue = 4};
+	struct job a, b;
+	struct toy t, u;
+
+	o.weighted = true;
+	toy_random(&t, &o);
+	o.weighted = false;
+	o.nrow = 2 * N;
+	toy_random(&u, &o);
+	for (uint32_t r = 0; r < N; r++) {
+		t.block.weight[r] = 1 + r % 2;
+		copy_row(&u, r, r + N);
+		if (r % 2 == 0)
+			u.block.split[r + N] = SPLIT_TEST;
+	}
+	toy_refresh(&t);
+	toy_refresh(&u);
+	job_init(&a, &t, 2, 1);
+	job_init(&b, &u, 2, 1);
+	a.config[0].value[GLM_STANDARDIZE] = 0;
+	a.config[1].value[GLM_STANDARDIZE] = 0;
+	b.config[0].value[GLM_STANDARDIZE] = 0;
+	b.config[1].value[GLM_STANDARDIZE] = 0;
+	for (size_t i = 0; i < 2; i++)
+		a.config[i].value[GLM_TOLERANCE] =
+		    b.config[i].value[GLM_TOLERANCE] = 1e-10;
+	job_run(&a);
+	job_run(&b);
+	for (size_t i = 0; i < 2; i++)
+		CHECK(fabs(a.report[i].objective / b.report[i].objective - 1) <
+		      1e-9);
+	job_end(&a);
+	job_end(&b);
+	toy_release(&t);
+	toy_release(&u);
+}
+
+static void
+one_class_stays_finite(void)
+{
+	struct toy_random o = {
+	    .task = TASK_BINARY, .nrow = 60, .seed = 6, .nvalue = 4};
+	struct job j;
+	struct toy t;
+
+	toy_random(&t, &o);
+	for (uint32_t r = 0; r < o.nrow; r++)
+		t.block.label[r] = 1;
+	t.facts.class_weight[1] += t.facts.class_weight[0];
+	t.facts.class_weight[0] = 0;
+	job_init(&j, &t, 2, 1);
+	j.epochs = 50;
+	job_run(&j);
+	for (size_t i = 0; i < 2; i++) {
+		CHECK(j.report[i].status != LANE_DIVERGED);
+		CHECK(j.report[i].objective < 0.1);
+	}
+	job_end(&j);
+	toy_release(&t);
+}
+
+static void
+no_features_is_the_prior(void)
+{
+	struct job j;
+	struct toy t;
+
+	toy_init(&t, TASK_BINARY, NULL, 0);
+	block_shape(&t.block, &t.schema, 50, 0, false);
+	for (uint32_t r = 0; r < 50; r++) {
+		t.block.label[r] = r % 5 == 0;
+		t.block.split[r] = 200;
+	}
+	toy_facts(&t);
+	job_init(&j, &t, 2, 1);
+	job_run(&j);
+	CHECK_INT(j.report[0].status, LANE_CONVERGED);
+	CHECK_NEAR(j.report[0].objective, -0.2 * log(0.2) - 0.8 * log(0.8),
+		   1e-12);
+	CHECK(j.passes <= 3);
+	job_end(&j);
+	toy_release(&t);
+}
+
+/* Defaults against a far tighter run, over l2 from 0 to 2. */
+static void
+defaults_are_near_the_optimum(void)
+{
+	struct toy_random o = {.task = TASK_BINARY,
+			       .nrow = 3000,
+			       .seed = 12,
+			       .nvalue = 60,
+			       .wide = 4};
+	struct job a, b;
+	struct toy t;
+
+	toy_random(&t, &o);
+	job_init(&a, &t, 16, 1);
+	job_run(&a);
+	job_init(&b, &t, 16, 1);
+	for (size_t i = 0; i < 16; i++)
+		b.config[i].value[GLM_TOLERANCE] = 1e-11;
+	job_run(&b);
+	for (size_t i = 0; i < 16; i++) {
+		double best = b.report[i].objective;
+
+		CHECK_INT(a.report[i].status, LANE_CONVERGED);
+		CHECK((a.report[i].objective - best) / best < 1e-6);
+	}
+	job_end(&a);
+	job_end(&b);
+	toy_release(&t);
+}
+
+/* --- oracles --- */
+
+struct oracle {
+	const char *data;
+	bool squared;
+	double l1, l2, objective, intercept, w[5];
+};
+
+/* From ../shared/oracles/glm.json. */
+static const struct oracle oracles[] = {
+    {"libsvm/a9a.gz",
+     false,
+     0.0,
+     3.071158748195694e-05,
+     0.32334917326075086,
+     -2.413736133457004,
+     {-1.2602601354135352, -0.28800913060338384, 0.3140583111696633,
+      0.6161995626118049, 0.6180113922353292}},
+    {"libsvm/a9a.gz",
+     false,
+     0.0,
+     0.01,
+     0.36991163204398686,
+     -1.5730827977715058,
+     {-0.5527085097348156, -0.24521961191188302, 0.15597907482311688,
+      0.357190852537509, 0.28475819428607146}},
+    {"libsvm/a9a.gz",
+     false,
+     0.0,
+     0.001,
+     0.33271330754619155,
+     -2.0537738051186323,
+     {-1.0426941526506288, -0.29547136359581155, 0.26854916655406696,
+      0.5465812762057153, 0.523035073486656}},
+    {"libsvm/a9a.gz",
+     false,
+     0.0,
+     1e-05,
+     0.3229229148508161,
+     -2.4362160800169153,
+     {-1.2677966976938386, -0.2884222387551693, 0.3151830721279961,
+      0.618858912908112, 0.6221769514130637}},
+    {"libsvm/heart_scale",
+     false,
+     0.0,
+     0.003703703703703704,
+     0.35057490450852846,
+     1.4869279721393014,
+     {-0.06724880704761724, 0.6235079385252834, 0.9416469314835318,
+      0.8837937987609118, 0.8303899485739136}},
+    {"libsvm/heart_scale",
+     false,
+     0.0,
+     0.1,
+     0.46914292833804216,
+     0.26930479201658136,
+     {0.12413886595049678, 0.28985899033804363, 0.4194895186497662,
+      0.12266153159264367, 0.0834763746544404}},
+    {"libsvm/heart_scale",
+     false,
+     0.0,
+     0.001,
+     0.33854451996555884,
+     1.9172690004858663,
+     {-0.2668930777311731, 0.7120441190281033, 1.014212690197889,
+      1.1619523795959532, 1.2575928763945663}},
+    {"libsvm/heart_scale",
+     true,
+     0.0,
+     0.01,
+     0.22779451187823477,
+     0.3780031127861365,
+     {-0.056623546138939995, 0.15576214855369597, 0.2790660307310283,
+      0.19625285087365155, 0.21745749047208235}},
+    {"libsvm/heart_scale",
+     false,
+     0.001,
+     0.0,
+     0.3436129845151079,
+     1.9445131421006692,
+     {-0.2259194195081175, 0.7179198472469281, 1.0178759746718746,
+      1.1654214734086066, 1.2956045262022535}},
+    {"libsvm/heart_scale",
+     false,
+     0.01,
+     0.0,
+     0.4119981286977431,
+     0.8710964315911377,
+     {0.0, 0.3869535611975669, 0.7982454028956216, 0.28684313390224353, 0.0}},
+};
+
+static bool
+oracle_data(struct toy *t, const struct oracle *o)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "data/%s", o->data);
+	if (toy_libsvm(t, name, o->squared ? TASK_REGRESSION : TASK_BINARY,
+		       0) == 0)
+		return true;
+	check_skip("no ../shared/data");
+	return false;
+}
+
+/* Weight of libsvm index k. */
+static double
+weight_of(const struct coefficient *c, size_t n, int k)
+{
+	for (size_t i = 1; i < n; i++)
+		if (atoi(c[i].name) == k)
+			return c[i].weight;
+	return NAN;
+}
+
+static void
+check_oracle(const struct oracle *o)
+{
+	struct arena a = {0};
+	struct coefficient *c;
+	struct model *m;
+	struct toy t;
+	struct job j;
+	size_t n;
+
+	if (!oracle_data(&t, o))
+		return;
+	job_init(&j, &t, 1, 1);
+	j.config[0].value[GLM_L1] = o->l1;
+	j.config[0].value[GLM_L2] = o->l2;
+	j.config[0].value[GLM_STANDARDIZE] = 0;
+	j.config[0].value[GLM_TOLERANCE] = 1e-9;
+	job_run(&j);
+	CHECK_INT(j.report[0].status, LANE_CONVERGED);
+	CHECK(fabs(j.report[0].objective - o->objective) <=
+	      (o->l1 > 0 ? 1e-7 : 1e-9) * o->objective);
+	m = load_model(&j, 0);
+	c = j.learner->coefficients(m, &a, &n);
+	CHECK_NEAR(c[0].weight, o->intercept, 1e-5);
+	for (int k = 0; k < 5; k++)
+		CHECK_NEAR(weight_of(c, n, k + 1), o->w[k], 1e-5);
+	j.learner->model_free(m);
+	arena_release(&a);
+	job_end(&j);
+	toy_release(&t);
+}
+
+static void
+matches_oracles(void)
+{
+	for (size_t i = 0; i < sizeof oracles / sizeof *oracles; i++)
+		check_oracle(&oracles[i]);
+}
+
+/* Trains on one file without intercept, scores another: rows right. */
+static void
+count_right(const char *train, const char *test, double l2, bool intercept,
+	    struct metric *metric)
+{
+	struct rows *r;
+	struct toy t, u;
+	struct job j;
+
+	if (toy_libsvm(&t, train, TASK_BINARY, 0)) {
+		check_skip("no ../shared/data");
+		return;
+	}
+	toy_libsvm(&u, test, TASK_BINARY, t.facts.feature[0].nvalue);
+	job_init(&j, &t, 1, 1);
+	j.config[0].value[GLM_L2] = l2;
+	j.config[0].value[GLM_STANDARDIZE] = 0;
+	j.config[0].value[GLM_INTERCEPT] = intercept;
+	job_run(&j);
+	r = j.learner->rows_new(j.view, -1);
+	j.learner->rows_add(r, &u.block, 0, u.block.nrow);
+	j.learner->evaluate(j.pack[0], r, &metric);
+	j.learner->rows_free(r);
+	job_end(&j);
+	toy_release(&t);
+	toy_release(&u);
+}
+
+static void
+heart_without_intercept(void)
+{
+	struct metric *m = metric_new(TASK_BINARY, 2, METRIC_FULL);
+
+	count_right("data/libsvm/heart_scale", "data/libsvm/heart_scale",
+		    1.0 / 270, false, m);
+	if (metric_rows(m))
+		CHECK_NEAR(metric_value(m, METRIC_ACCURACY) * 270, 226, 1e-9);
+	metric_free(m);
+}
+
+static void
+a9a_without_intercept(void)
+{
+	struct metric *m = metric_new(TASK_BINARY, 2, METRIC_FULL);
+
+	count_right("data/libsvm/a9a.gz", "data/libsvm/a9a.t.gz", 1.0 / 32561,
+		    false, m);
+	if (metric_rows(m))
+		CHECK(fabs(metric_value(m, METRIC_ACCURACY) * 16281 - 13831) <
+		      16.5);
+	metric_free(m);
+}
+
+static void
+a9a_test_metrics(void)
+{
+	struct metric *m = metric_new(TASK_BINARY, 2, METRIC_FULL);
+
+	count_right("data/libsvm/a9a.gz", "data/libsvm/a9a.t.gz", 1e-3, true,
+		    m);
+	if (metric_rows(m)) {
+		CHECK_NEAR(metric_value(m, METRIC_ACCURACY), 0.8512990602542841,
+			   7e-5);
+		CHECK_NEAR(metric_value(m, METRIC_LOGLOSS), 0.3241707821273623,
+			   1e-5);
+		CHECK_NEAR(metric_value(m, METRIC_AUC), 0.902556863030452,
+			   1e-5);
+	}
+	metric_free(m);
+}
+
+/* --- the table --- */
+
+static void
+the_table(void)
+{
+	const struct learner *l = learner_by_name("logistic");
+	struct config a = learner_defaults(l), b = a, back;
+	struct strbuf sb = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+	struct jvalue *v;
+	struct jout out;
+
+	CHECK(!learner_by_name("logistics"));
+	CHECK_INT(learner_find_param(l, "tolerance"), GLM_TOLERANCE);
+	CHECK_INT(learner_find_param(l, "C"), -1);
+	b.value[GLM_L2] = 0.25;
+	b.value[GLM_L1] = 0.5;
+	CHECK(learner_same_pack(l, &a, &b));
+	CHECK(learner_simpler(l, &b, &a) < 0);
+	CHECK_INT(learner_simpler(l, &a, &a), 0);
+	jout_begin(&out, &sb, 0);
+	learner_config_json(l, &b, &out);
+	CHECK_STR(sb.buf, "{\"l2\":0.25,\"l1\":0.5,\"solver\":\"auto\","
+			  "\"standardize\":1,\"intercept\":1,"
+			  "\"tolerance\":1e-06}");
+	v = jsonio_parse(sb.buf, sb.len, "config", &err);
+	CHECK_OK(learner_config_load(l, v, &back, &err), err);
+	CHECK_MEM(&back, &b, sizeof b);
+	jsonio_free(v);
+	b.value[GLM_STANDARDIZE] = 0;
+	CHECK(!learner_same_pack(l, &a, &b));
+	b.value[GLM_SOLVER] = GLM_LBFGS;
+	CHECK_ERROR(l->check_config(&b, &err), err, EXIT_USAGE,
+		    "solver=lbfgs cannot do l1 > 0: use solver=owlqn or auto");
+	strbuf_release(&sb);
+}
+
+static void
+bad_configs(void)
+{
+	static const char *const text[] = {
+	    "{\"l2\":-1,\"l1\":0,\"solver\":\"auto\",\"standardize\":1,"
+	    "\"intercept\":1,\"tolerance\":1e-6}",
+	    "{\"l2\":1,\"l1\":0,\"solver\":\"adam\",\"standardize\":1,"
+	    "\"intercept\":1,\"tolerance\":1e-6}",
+	    "{\"l2\":1,\"l1\":0,\"solver\":\"auto\",\"standardize\":2,"
+	    "\"intercept\":1,\"tolerance\":1e-6}",
+	    "{\"l2\":null,\"l1\":0,\"solver\":\"auto\",\"standardize\":1,"
+	    "\"intercept\":1,\"tolerance\":1e-6}",
+	};
+	static const char *const want[] = {
+	    "\"l2\": not between 0 and 1000000000000",
+	    "\"solver\": no such choice: \"adam\"",
+	    "\"standardize\": not between 0 and 1",
+	    "\"l2\": not between 0 and 1000000000000",
+	};
+	const struct learner *l = learner_by_name("linear");
+	struct config c;
+
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		struct error err = ERROR_NONE;
+		struct jvalue *v =
+		    jsonio_parse(text[i], strlen(text[i]), "config", &err);
+
+		CHECK_ERROR(learner_config_load(l, v, &c, &err), err,
+			    EXIT_CORRUPT, want[i]);
+		jsonio_free(v);
+	}
+}
+
+int
+main(void)
+{
+	check_run("the parameter table names, compares and prints configs",
+		  the_table);
+	check_run("a bad config is refused by name", bad_configs);
+	check_run("the logistic gradient is that of the loss",
+		  gradient_logistic);
+	check_run("the squared gradient is that of the loss", gradient_linear);
+	check_run("plain sums of doubles depend on how rows are cut",
+		  plain_sums_depend_on_cuts);
+	check_run("logistic bytes do not depend on how rows are cut",
+		  cuts_logistic);
+	check_run("linear bytes do not depend on how rows are cut",
+		  cuts_linear);
+	check_run("merging partials is accumulating all rows",
+		  merging_is_accumulating);
+	check_run("bytes do not depend on pack width", width_does_not_matter);
+	check_run("bytes do not depend on the instruction set",
+		  isa_does_not_matter);
+	check_run("a pass repeated for a bound counts no epoch",
+		  bound_repeats_do_not_count);
+	check_run("overflow ends a lane as diverged", overflow_diverges);
+	check_run("a group without training rows diverges with a reason",
+		  no_rows_diverges);
+	check_run("epochs cap a lane", epochs_cap);
+	check_run("a state loaded into another pack goes on bit for bit",
+		  state_goes_on);
+	check_run("lanes that stay do not notice repacking",
+		  repack_keeps_the_rest);
+	check_run("predict gives what evaluate scored, bit for bit",
+		  predict_is_what_was_scored);
+	check_run("coefficients on the raw scale give the raw prediction",
+		  coefficients_are_raw);
+	check_run("a row of weight 2 is the row twice", row_weights_are_copies);
+	check_run("one class alone stays finite", one_class_stays_finite);
+	check_run("a group without features gets its prior",
+		  no_features_is_the_prior);
+	check_run("default tolerance ends within 1e-6 of the optimum",
+		  defaults_are_near_the_optimum);
+	check_run("objective and weights match the oracles", matches_oracles);
+	check_run("heart_scale without intercept: 226 of 270 right",
+		  heart_without_intercept);
+	check_run("a9a without intercept: 13831 +- 16 of 16281 right",
+		  a9a_without_intercept);
+	check_run("a9a test metrics match the oracle", a9a_test_metrics);
+	return check_done();
+}
