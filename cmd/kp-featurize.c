@@ -253,7 +253,6 @@ load_schema(struct arguments *a, struct schema *s)
 	    jsonio_get_object(root, "schema", &object, &err) < 0)
 		die(&err);
 	schema_release(s);
-	schema_init(s);
 	if (schema_load(s, object, &err) < 0) {
 		error_context(&err, "%s", path.buf);
 		die(&err);
@@ -308,6 +307,18 @@ refuse_beside_schema(const struct arguments *a)
 			dief(EXIT_USAGE, "--%s: --schema has said it",
 			     list[i].option);
 	}
+}
+
+static void
+release_lists(struct featurize_columns *c)
+{
+	opt_list_release(&c->group_by);
+	opt_list_release(&c->id);
+	opt_list_release(&c->drop);
+	opt_list_release(&c->numeric);
+	opt_list_release(&c->float64);
+	opt_list_release(&c->categorical);
+	opt_list_release(&c->datetime);
 }
 
 static uint64_t
@@ -490,5 +501,6 @@ main(int argc, char **argv)
 		opt_short_help(&prog);
 	a.o.progress = progress_new("featurize", input_bytes(&a.o));
 	run(&a, &schema);
+	release_lists(c);
 	return EXIT_DONE;
 }
