@@ -59,21 +59,20 @@ static int
 choice(const char *option, const char *word, const char *const *words)
 {
 	struct strbuf list = STRBUF_INIT;
-	const char *close;
+	const char *close = opt_suggest(word, words);
 
-	for (int i = 0; words[i]; i++) {
+	for (int i = 0; words[i]; i++)
 		if (strcmp(word, words[i]) == 0)
 			return i;
+	if (close)
+		dief(EXIT_USAGE, "--%s: \"%s\" (did you mean \"%s\"?)", option,
+		     word, close);
+	for (int i = 0; words[i]; i++)
 		strbuf_addf(&list, "%s%s",
 			    !i		   ? ""
 			    : words[i + 1] ? ", "
 					   : " or ",
 			    words[i]);
-	}
-	close = opt_suggest(word, words);
-	if (close)
-		dief(EXIT_USAGE, "--%s: \"%s\" (did you mean \"%s\"?)", option,
-		     word, close);
 	dief(EXIT_USAGE, "--%s: not %s: \"%s\"", option, list.buf, word);
 }
 

@@ -73,23 +73,42 @@ without_answers() {
 	cut -d, -f6- got | cmp - want
 }
 
+@test "a column that models use may not be there twice, others may" {
+	sed '1s/id,/x,/' a.csv >b.csv
+	fails 3 'kp-predict: b.csv:1:8: column "x" is there twice' \
+	    kp-predict -m m.kpm b.csv
+	sed '1s/id,/delay,/' a.csv | kp-predict -m m.kpm | tail -n +2 |
+	    cmp - <(kp-predict -m m.kpm a.csv | tail -n +2)
+}
+
+@test "columns renamed for training are renamed again" {
+	sed '1s/id,/x,/' a.csv >b.csv
+	train b.csv re --rename-headers --label late --positive yes \
+	    --drop delay,x,w
+	kp-select -q re -o re.kpm >/dev/null
+	kp-predict -q -m re.kpm --split holdout --metrics r.json b.csv >s.csv
+	equal "$(head -n 1 s.csv | cut -d, -f1-3)" x,site,x
+	json_of r.json |
+	    cmp - <(kp-select -q --json re | grep -v '"holdout_rows":0' | json_of /dev/stdin)
+}
+
 @test "a feature column that is missing is an error" {
 	cut -d, -f1,2,3 a.csv >b.csv
-	fails 3 'kp-predict: b.csv:1:1: no column "colour"' \
+	fails 3 'kp-predict: b.csv: no column "colour"' \
 	    kp-predict -m m.kpm b.csv
 }
 
 @test "the label may be absent, but --metrics needs it" {
 	grep -v '"' a.csv | cut -d, -f1-5 >b.csv
 	kp-predict -m m.kpm b.csv >s.csv
-	fails 3 'kp-predict: b.csv:1:1: no column "late", the label, which --metrics needs' \
+	fails 3 'kp-predict: b.csv: no column "late", the label, which --metrics needs' \
 	    kp-predict -m m.kpm --metrics m.json b.csv
 	[ ! -e m.json ]
 }
 
 @test "a part cannot be told without the columns that decide it" {
 	grep -v '"' a.csv | cut -d, -f1-5 >b.csv
-	fails 3 'kp-predict: b.csv:1:1: no column "w", by which --split tells a row'\''s part' \
+	fails 3 'kp-predict: b.csv: no column "w", by which --split tells a row'\''s part' \
 	    kp-predict -m m.kpm --split train b.csv
 }
 
@@ -144,7 +163,7 @@ without_answers() {
 	equal "$(grep -c '^"blue,teal",' s.csv)" "$(grep -c '"blue,teal"' a.csv)"
 	kp-predict -m m.kpm a.csv | sed 's/.*,\([^,]*,[^,]*\)$/\1/' >want
 	sed 's/.*,\([^,]*,[^,]*\)$/\1/' s.csv | cmp - want
-	fails 3 'kp-predict: a.csv:1:1: --keep: no column "color" (did you mean "colour"?)' \
+	fails 3 'kp-predict: a.csv: no column "color" (did you mean "colour"?) (see --keep)' \
 	    kp-predict -m m.kpm --keep color a.csv
 }
 

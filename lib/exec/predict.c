@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "data/groupkey.h"
+#include "data/header.h"
 #include "data/rowparse.h"
 #include "model/scorer.h"
 
@@ -44,6 +45,7 @@ struct stream {
 	double *shown;		 /* [BATCH_ROWS][noutput] */
 	double *scored;		 /* same, not raw; may be shown itself */
 	struct strbuf out;
+	struct arena names; /* of the input's columns */
 	bool out_failed;
 };
 
@@ -313,12 +315,13 @@ no_column(const struct record *header, const char *name, struct error *err)
 		names[i] = xmemdup(header->field[i].p, header->field[i].n);
 	close = opt_suggest(name, names);
 	if (close)
-		record_error(header, 0, err,
-			     "--keep: no column \"%s\" (did you mean "
-			     "\"%s\"?)",
-			     name, close);
+		error_set(err, EXIT_DATA,
+			  "%s: no column \"%s\" (did you mean \"%s\"?) (see "
+			  "--keep)",
+			  header->file, name, close);
 	else
-		record_error(header, 0, err, "--keep: no column \"%s\"", name);
+		error_set(err, EXIT_DATA, "%s: no column \"%s\" (see --keep)",
+			  header->file, name);
 	for (size_t i = 0; i < header->nfield; i++)
 		free((char *)names[i]);
 	free(names);
@@ -391,10 +394,10 @@ no_part(const struct stream *s, const struct record *header, struct error *err)
 		if (i == header->nfield)
 			break;
 	}
-	return record_error(header, 0, err,
-			    "no column \"%s\", by which --split tells a row's "
-			    "part",
-			    name);
+	return error_set(err, EXIT_DATA,
+			 "%s: no column \"%s\", by which --split tells a row's "
+			 "part",
+			 header->file, name);
 }
 
 static int
@@ -405,19 +408,77 @@ no_label(const struct stream *s, const struct record *header, struct error *err)
 	for (size_t c = 0; c < s->schema->ncolumn; c++)
 		if (s->schema->column[c].roles & ROLE_LABEL)
 			name = s->schema->column[c].name;
-	return record_error(header, 0, err,
-			    "no column \"%s\", the label, which --metrics "
-			    "needs",
-			    name);
+	return error_set(err, EXIT_DATA,
+			 "%s: no column \"%s\", the label, which --metrics "
+			 "needs",
+			 header->file, name);
+}
+
+/* A column that models use and that is there twice: which is meant?  Unless
+ * training had it twice too, under another name (--rename-headers). */
+static int
+check_twice(const struct stream *s, const struct record *named,
+	    const struct record *header, struct error *err)
+{
+	for (size_t i = 0; i < header->nfield; i++) {
+		const struct field *f = &header->field[i];
+		char *name = xmemdup(f->p, f->n);
+		int c = schema_find_column(s->schema, name);
+		bool twice =
+		    f->n && !has_name(named, i, name) && c >= 0 &&
+		    s->schema->column[c].roles & (ROLE_FEATURE | ROLE_GROUP) &&
+		    schema_find_column(s->schema, named->field[i].p) < 0;
+
+		free(name);
+		if (twice)
+			return record_error(header, i, err,
+					    "column \"%.*s\" is there twice",
+					    (int)f->n, f->p);
+	}
+	return 0;
+}
+
+/* The header under the names that kp-featurize would give its columns: blank
+ * and repeated ones numbered.  Fields and names live in s->names. */
+static int
+name_columns(struct stream *s, const struct record *header,
+	     struct record *named, struct error *err)
+{
+	const char **name = header_names(header, true, &s->names, err);
+	struct field *field;
+
+	if (!name)
+		return -1;
+	field = arena_calloc(&s->names, header->nfield, sizeof(*field));
+	for (size_t i = 0; i < header->nfield; i++) {
+		field[i] = header->field[i];
+		field[i].p = name[i];
+		field[i].n = strlen(name[i]);
+	}
+	*named = *header;
+	named->field = field;
+	return check_twice(s, named, header, err);
+}
+
+/* What the input lacks for the options given. */
+static int
+check_options(const struct stream *s, const struct record *named,
+	      struct error *err)
+{
+	if (s->o->part >= 0 && !rowparse_has_split(s->parse))
+		return no_part(s, named, err);
+	if (s->o->want_tally && !rowparse_has_label(s->parse))
+		return no_label(s, named, err);
+	return 0;
 }
 
 static int
 take_header(struct stream *s, struct error *err)
 {
-	struct record header;
-	bool has = s->schema->header && s->schema->input == INPUT_DELIMITED;
+	struct record header, named, *names = NULL;
 
-	if (has) {
+	s->nfield = s->schema->ncolumn;
+	if (s->schema->header && s->schema->input == INPUT_DELIMITED) {
 		int got = record_next(s->reader, &header, err);
 
 		if (got < 0)
@@ -426,20 +487,18 @@ take_header(struct stream *s, struct error *err)
 			return error_set(err, EXIT_DATA,
 					 "%s: empty: no header line",
 					 s->o->file);
+		if (name_columns(s, &header, &named, err) < 0)
+			return -1;
+		names = &named;
+		s->nfield = header.nfield;
 	}
-	s->parse = rowparse_new(s->schema, has ? &header : NULL,
-				ROWPARSE_FEATURES, err);
-	if (!s->parse)
+	s->parse = rowparse_new(s->schema, names, ROWPARSE_FEATURES, err);
+	if (!s->parse || find_kept(s, names, err) < 0)
 		return -1;
-	if (find_kept(s, has ? &header : NULL, err) < 0)
-		return -1;
-	s->nfield = has ? header.nfield : s->schema->ncolumn;
-	if (!has)
+	if (!names)
 		return 0;
-	if (s->o->part >= 0 && !rowparse_has_split(s->parse))
-		return no_part(s, &header, err);
-	if (s->o->want_tally && !rowparse_has_label(s->parse))
-		return no_label(s, &header, err);
+	if (check_options(s, names, err) < 0)
+		return -1;
 	return write_header(s, &header, err);
 }
 
@@ -491,6 +550,7 @@ stream_release(struct stream *s)
 	free(s->keep);
 	strbuf_release(&s->text);
 	strbuf_release(&s->out);
+	arena_release(&s->names);
 	typed_row_release(&s->row);
 	scorer_free(s->scorer);
 	rowparse_free(s->parse);
