@@ -625,3 +625,37 @@ big() {
 	[[ $output == "data: 32,561 rows, 42 groups"* ]]
 	[[ $output == *"1 / 51 / 29,170 rows"* ]]
 }
+
+@test "the examples of the man page run" {
+	flights
+	{
+		echo day,country,store,sales
+		printf '2001-01-0%d,dk,%d,7\n' 1 1 2 1 3 2
+	} >sales.csv
+	for i in 1 2; do
+		printf '%d, ?, a, b, c, d, e, f, g, h, i, j, k, US, >%dK\n' \
+			30 $i 40 $i
+	done >adult.data
+	printf '+1 1:1\n-1 2:1\n' >a9a
+	gzip -c flights.csv >july.csv.gz
+	sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/p' "$ROOT/man/kp-featurize.1" |
+		sed -n '/^\.Bd/,/^\.Ed/p' | sed 's/\\e$/\\/' >examples
+	n=0
+	mv_data() {
+		[ ! -d data ] || mv data data.$((n += 1))
+	}
+	while IFS= read -r line; do
+		case $line in
+		.Bd*) command= ;;
+		.Ed)
+			[ "$n" -eq 0 ] || [[ $command != *--schema* ]] ||
+				cp -r data.1 data
+			bash -c "$command"
+			mv_data
+			;;
+		*) command+=$line$'\n' ;;
+		esac
+	done <examples
+	[ "$n" -eq 5 ]
+	[ -d july ]
+}
