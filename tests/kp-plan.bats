@@ -1,0 +1,240 @@
+load helper
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	awk 'BEGIN {
+		print "g,x,y"
+		for (i = 0; i < 300; i++)
+			print (i % 10 < 7 ? "big" : i % 10 < 9 ? "mid" : "ill") \
+			    "," (i * 37 % 101) / 7 "," (i % 10 < 9 && i % 2)
+		for (i = 0; i < 5; i++)
+			print "tiny," i "," i % 2
+	}' >in.csv
+	kp-featurize -q --label y --positive 1 --group-by g --holdout 0 -o data in.csv
+	kp-partition -p 2 data >partition.json
+}
+
+setup() {
+	kp_setup
+	ln -s "$BATS_FILE_TMPDIR/data" "$BATS_FILE_TMPDIR/partition.json" .
+}
+
+plan() {
+	kp-plan --learner logistic "$@" partition.json
+}
+
+# The values of l2 in a plan on stdin, on one line.
+l2_values() {
+	sed -n 's/^ *{"l2":\([^,]*\),.*/\1/p' | paste -s -d ' ' -
+}
+
+@test "a log grid of decades is written as decades" {
+	equal "$(plan --param l2=log:1e-8:1e-1 --search grid:8 | l2_values)" \
+	    '1e-08 1e-07 1e-06 1e-05 0.0001 0.001 0.01 0.1'
+}
+
+@test "a list keeps its order, equal values are kept once" {
+	equal "$(plan --param l2=1,0.5,1.0,5e-1,2 | l2_values)" '1 0.5 2'
+}
+
+@test "random draws do not depend on how many there are or what else is drawn" {
+	plan --param l2=log:1e-8:1 --search random:20 | l2_values >many
+	plan --param l2=log:1e-8:1 --search random:5 | l2_values >few
+	plan --param l1=lin:0:1 --param l2=log:1e-8:1 --search random:20 |
+	    l2_values >both
+	equal "$(cut -d ' ' -f 1-5 many)" "$(cat few)"
+	cmp many both
+	equal "$(tr ' ' '\n' <many | sort -u | wc -l)" 20
+	plan --param l2=log:1e-8:1 --search random:20 --seed 2 | l2_values >other
+	run ! cmp -s many other
+}
+
+@test "the same options give the same plan, from a file or a pipe" {
+	plan --param l2=1,2 >one
+	kp-partition -p 2 data | kp-plan --learner=logistic --param l2=1,2 >two
+	kp-plan --learner logistic --param l2=1,2 -o three - <partition.json
+	cmp one two
+	cmp one three
+}
+
+@test "a plan holds options and packs" {
+	plan --param l2=1,2,3 --epochs 7 --min-rows 3 --pack-width 2 --seed 9 |
+	    sed -n '/"seed"/p; /"epochs"/,$p' >got
+	cat >want <<-END
+	  "seed": 9,
+	 "epochs": 7,
+	 "min_rows": 3,
+	 "pack_width": 2,
+	 "packs": [
+	  [0,1],
+	  [2]
+	 ],
+	 "split_packs": [
+	  [0,1],
+	  [2]
+	 ]
+	}
+	END
+	sed 's/^\t*//' want | diff got -
+}
+
+@test "a split group has two packs where a whole one has one" {
+	plan --param l2=1,2,3 | sed -n '/"packs"/,$p' | tr -d ' \n' >got
+	equal "$(cat got)" '"packs":[[0,1,2]],"split_packs":[[0,1],[2]]}'
+}
+
+@test "configs of different solvers or views do not share a pack" {
+	plan --param l2=1,2 --param standardize=0,1 |
+	    sed -n '/"packs"/,/]],/p' | tr -d ' \n' >got
+	[[ $(cat got) == '"packs":[[0,2],[1,3]],'* ]]
+}
+
+@test "--explain tells configs, groups, packs, work and bound" {
+	plan --param l2=log:1e-3:1e-1 --search grid:3 --explain >got
+	sed -i '/^by default/d; s/^\(learner  *logistic\) .*/\1/' got
+	cat >want <<-END
+	data         $(readlink -f data)
+	learner      logistic
+	search       grid:3, seed 1
+	configs      3
+	epochs       at most 1000
+	groups       4: 2 trained, 2 fall back: 1 too few rows, 1 one class
+	workers      2
+	packs        1: 0-2
+	split packs  2: 0,1 2
+	work units   5 an epoch (group, pack, shard)
+	work         810 rows x configs an epoch
+	lower bound  405 (work / workers 405, longest job 304)
+	busiest      456 rows x configs on one worker (x1.126)
+
+	config                  l2
+	     0               0.001
+	     1                0.01
+	     2                 0.1
+	END
+	diff got want
+}
+
+@test "--explain shows twenty configs" {
+	run plan --param l2=log:1e-3:1e-1 --search grid:25 --explain
+	[[ $output == *$'\n    19 '*$'\n   ...  and 5 more' ]]
+}
+
+@test "--data says where the dataset has gone" {
+	cp -R "$BATS_FILE_TMPDIR/data" moved
+	kp-partition -p 2 moved >p.json
+	mv moved gone
+	run kp-plan --learner logistic p.json
+	[ "$status" -eq 1 ]
+	run kp-plan --learner logistic --data gone p.json
+	[ "$status" -eq 0 ]
+	[[ $output == *"\"data\": \"$PWD/gone\""* ]]
+}
+
+@test "unknown names and values out of range are exit 2 and one line" {
+	fails 2 'kp-plan: --learner is missing (there is logistic, linear)' \
+	    kp-plan partition.json
+	fails 2 'kp-plan: --learner logistics: no such learner (did you mean logistic?)' \
+	    kp-plan --learner logistics partition.json
+	fails 2 'kp-plan: --param slover=lbfgs: logistic has no parameter "slover" (did you mean "solver"?)' \
+	    plan --param slover=lbfgs
+	fails 2 'kp-plan: --param solver=lbfsg: no "lbfsg" (did you mean "lbfgs"?)' \
+	    plan --param solver=lbfsg
+	fails 2 'kp-plan: --param l2=-1: -1 is not from 0 to 1000000000000' \
+	    plan --param l2=-1
+	fails 2 'kp-plan: --param l2=2: l2 is given twice' \
+	    plan --param l2=1 --param l2=2
+	fails 2 'kp-plan: --search gird: no such search (did you mean grid?)' \
+	    plan --search gird
+	fails 2 'kp-plan: --epochs: not a whole number from 1 to 1000000: "0"' \
+	    plan --epochs 0
+	fails 2 'kp-plan: --pack-width: not a whole number from 1 to 16: "17"' \
+	    plan --pack-width 17
+	fails 2 'kp-plan: unknown option "--serch" (did you mean --search?)' \
+	    plan --serch grid
+}
+
+@test "a learner that does not fit the label is exit 2" {
+	run --separate-stderr kp-plan --learner linear partition.json
+	[ "$status" -eq 2 ]
+	[[ $stderr == 'kp-plan: --learner linear: '* ]]
+	[ -z "$output" ]
+}
+
+@test "solver and penalty that make no sense together are named" {
+	run --separate-stderr plan --param l1=1 --param solver=lbfgs
+	[ "$status" -eq 2 ]
+	[[ $stderr == 'kp-plan: config {"l2":0.0001,"l1":1,'*'}: '* ]]
+	[ -z "$output" ]
+}
+
+@test "bad partitions are exit 6 and say what is wrong" {
+	printf '' | fails 6 "kp-plan: standard input:1:0: '[' or '{' expected near end of file" \
+	    kp-plan --learner logistic
+	plan >plan.json
+	fails 6 'kp-plan: plan.json: not a partition but a "plan"' \
+	    kp-plan --learner logistic plan.json
+	sed 's/"rows": /"row": /' partition.json >p.json
+	fails 6 'kp-plan: p.json: "rows": missing' \
+	    kp-plan --learner logistic p.json
+	sed 's/"rows": .*/& "row": 1,/' partition.json >p.json
+	fails 6 'kp-plan: p.json: unknown key "row" (did you mean "rows"?)' \
+	    kp-plan --learner logistic p.json
+	sed 's/"assignment": "0x./"assignment": "0x/' partition.json >p.json
+	fails 6 'kp-plan: p.json: "assignment": not that of the cuts' \
+	    kp-plan --learner logistic p.json
+	sed 's/\[0,[1-9][0-9]*\]/[0,9999]/' partition.json >p.json
+	fails 6 'kp-plan: p.json: "cuts": 1: outside its group' \
+	    kp-plan --learner logistic p.json
+}
+
+@test "a partition of other data is exit 6" {
+	sed 300d "$BATS_FILE_TMPDIR/in.csv" >in.csv
+	kp-featurize -q --label y --positive 1 --group-by g --holdout 0 -o other in.csv
+	fails 6 "kp-plan: partition.json: partition of other data than $PWD/other" \
+	    plan --data other
+}
+
+@test "a missing file is exit 1" {
+	fails 1 'kp-plan: none.json: No such file or directory' \
+	    kp-plan --learner logistic none.json
+}
+
+@test "a terminal as input gets a short help and exit 2" {
+	need script
+	run script -qec 'kp-plan --learner logistic' /dev/null </dev/null
+	[ "$status" -eq 2 ]
+	[[ $output == 'Usage: kp-plan --learner NAME'*'See kp-plan --help.'* ]]
+}
+
+@test "kp-plan on a full disk is exit 1, on a closed pipe quiet" {
+	run --separate-stderr bash -c \
+	    'kp-plan --learner logistic partition.json >/dev/full'
+	[ "$status" -eq 1 ]
+	equal "$stderr" 'kp-plan: standard output: No space left on device'
+	run --separate-stderr pipeline 'kp-plan --learner logistic \
+	    --param l2=lin:0:1 --search grid:1000 partition.json | head -1'
+	equal "$output" '{'
+	equal "$stderr" ''
+}
+
+@test "kp-plan has --help and --version" {
+	run kp-plan --help
+	[ "$status" -eq 0 ]
+	[[ $output == *'--param NAME=VALUES'* ]]
+	run kp-plan --version
+	[ "$status" -eq 0 ]
+	[[ $output == 'kp-plan (kp) '* ]]
+}
+
+@test "the examples of kp-partition(1) and kp-plan(1) run" {
+	local page
+	for page in kp-partition kp-plan; do
+		sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/p' "$ROOT/man/$page.1" |
+		    sed -n '/^\.Bd/,/^\.Ed/p' | sed '/^\.[BE]d/d; s/\\e/\\/g' \
+		    >examples
+		[ -s examples ]
+		bash -e -o pipefail examples >/dev/null
+	done
+	[ -s plan.json ]
+}
