@@ -397,6 +397,8 @@ glm_rows_add(struct rows *r, const struct block *b, uint32_t first,
 	uint32_t n = pick_rows(r, b, first, last);
 	uint32_t hot = 0, num = 0;
 
+	if (n == 0)
+		return;
 	reserve_rows(r, r->n + n);
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t i = r->pick[k];
