@@ -10,9 +10,9 @@
 
 /* Rows per worker, split groups with their holders, imbalance. */
 void explain_partition(const struct partition *pt, const struct dataset *d,
-                       struct strbuf *out);
+		       struct strbuf *out);
 /* Learner, configs, packs, work units, lower bound. */
 void explain_plan(const struct plan *p, const struct dataset *d,
-                  struct strbuf *out);
+		  struct strbuf *out);
 
 #endif

@@ -24,16 +24,16 @@
 
 struct cut {
 	uint32_t group; /* ordinal; ngroup at the very end */
-	uint64_t row;   /* position in the group */
+	uint64_t row;	/* position in the group */
 };
 
 struct partition {
-	char *data;           /* absolute path of the dataset */
+	char *data;	      /* absolute path of the dataset */
 	uint64_t fingerprint; /* of the dataset */
 	uint32_t workers;     /* p >= 1 */
 	uint64_t rows, groups;
-	struct cut *cut;      /* [p + 1], ascending */
-	uint64_t assignment;  /* hash of the resulting shard list */
+	struct cut *cut;     /* [p + 1], ascending */
+	uint64_t assignment; /* hash of the resulting shard list */
 };
 
 /* Rows [first, end) of a group on a worker. */
@@ -44,32 +44,31 @@ struct shard {
 
 /* rows[i]: rows of group i; p may exceed groups or rows. */
 void partition_wrap(struct partition *pt, const uint64_t *rows, size_t ngroup,
-                    uint32_t workers);
+		    uint32_t workers);
 void partition_release(struct partition *pt);
 
 /* The shards of worker w in order of group: calls f for each non-empty one;
  * stops at and returns the first non-zero. */
 int partition_shards(const struct partition *pt, const uint64_t *rows,
-                     uint32_t w, int (*f)(void *ctx, const struct shard *s),
-                     void *ctx);
+		     uint32_t w, int (*f)(void *ctx, const struct shard *s),
+		     void *ctx);
 /* First and last worker that hold rows of the group (equal: whole), and all
  * between them do. An empty group is on the worker its position falls to. */
 void partition_holders(const struct partition *pt, const uint64_t *rows,
-                       uint32_t group, uint32_t *first, uint32_t *last);
+		       uint32_t group, uint32_t *first, uint32_t *last);
 /* hash over (group, worker, first, end) of all shards in order. */
-uint64_t partition_assignment(const struct partition *pt,
-                              const uint64_t *rows);
+uint64_t partition_assignment(const struct partition *pt, const uint64_t *rows);
 
 /* From a dataset; loads and saves kp-partition's JSON. load checks form;
  * partition_check() checks against the dataset: fingerprint and assignment
  * (EXIT_CORRUPT). */
 int partition_of_dataset(struct partition *pt, const struct dataset *d,
-                         uint32_t workers, struct error *err);
+			 uint32_t workers, struct error *err);
 void partition_json(const struct partition *pt, struct jout *j);
 int partition_load(struct partition *pt, const struct jvalue *v,
-                   struct error *err);
+		   struct error *err);
 int partition_check(const struct partition *pt, const struct dataset *d,
-                    struct error *err);
+		    struct error *err);
 /* Rows of every group as an array for the calls above; the caller frees. */
 uint64_t *partition_rows(const struct index *ix);
 

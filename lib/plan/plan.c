@@ -178,13 +178,17 @@ plan_packs(const struct plan *p, bool split, size_t *n)
 uint64_t
 plan_identity(const struct plan *p)
 {
+	const struct space *s = &p->space;
 	struct strbuf text = STRBUF_INIT;
 	struct jout j;
 	uint64_t value;
 
 	jout_begin(&j, &text, 0);
 	jout_array(&j);
-	space_json(&p->space, &j);
+	jout_cstr(&j, s->learner->name);
+	jout_uint(&j, s->seed);
+	for (size_t i = 0; i < s->nconfig; i++)
+		learner_config_json(s->learner, &s->config[i], &j);
 	jout_uint(&j, p->epochs);
 	jout_uint(&j, p->min_rows);
 	jout_hex(&j, p->partition.fingerprint);

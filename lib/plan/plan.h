@@ -40,22 +40,21 @@ struct plan {
  * there are 2 configs, and as many as holders if configs are Sequential. */
 void plan_make_packs(struct plan *p);
 /* The packs of a group; split: more than one worker holds rows of it. */
-const struct plan_pack *plan_packs(const struct plan *p, bool split,
-                                   size_t *n);
+const struct plan_pack *plan_packs(const struct plan *p, bool split, size_t *n);
 void plan_release(struct plan *p);
-/* Hash of all that decides the bytes of models and trials: space, epochs,
- * min_rows, data fingerprint; not workers, packs or paths. */
+/* Hash of all that decides the bytes of models and trials: learner, seed,
+ * configs, epochs, min_rows, data fingerprint; not workers, packs, paths, nor
+ * how the configs were asked for. */
 uint64_t plan_identity(const struct plan *p);
 void plan_json(const struct plan *p, struct jout *j);
 int plan_load(struct plan *p, const struct jvalue *v, struct error *err);
 int plan_load_file(struct plan *p, const char *path, struct error *err);
-int plan_load_bytes(struct plan *p, const char *b, size_t n,
-                    const char *name, struct error *err);
+int plan_load_bytes(struct plan *p, const char *b, size_t n, const char *name,
+		    struct error *err);
 
 /* Whether and why a group is not trained but falls back; NULL: it is trained.
  * ("one class", "too few rows", "no rows") */
-const char *plan_fallback_reason(const struct plan *p,
-                                 const struct schema *s,
-                                 const struct index_group *g);
+const char *plan_fallback_reason(const struct plan *p, const struct schema *s,
+				 const struct index_group *g);
 
 #endif

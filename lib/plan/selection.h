@@ -19,21 +19,20 @@
 
 /* A finished (group, config), what selection needs of it. */
 struct candidate {
-	bool present;   /* finished and not diverged */
-	double metric;  /* hold-out value; NaN if undefined */
-	double weight;  /* hold-out weight */
+	bool present;  /* finished and not diverged */
+	double metric; /* hold-out value; NaN if undefined */
+	double weight; /* hold-out weight */
 	double objective;
 };
 
-enum selection_level { LEVEL_GROUP, LEVEL_SHARED, LEVEL_OBJECTIVE,
-	               LEVEL_NONE };
+enum selection_level { LEVEL_GROUP, LEVEL_SHARED, LEVEL_OBJECTIVE, LEVEL_NONE };
 const char *selection_level_name(enum selection_level l);
 
 /* table[group * nconfig + config]; chosen[group]: config or -1;
  * level[group]. */
 void selection_choose(const struct learner *l, const struct config *config,
-                      size_t nconfig, const struct candidate *table,
-                      size_t ngroup, enum metric_kind by, int32_t *chosen,
-                      enum selection_level *level);
+		      size_t nconfig, const struct candidate *table,
+		      size_t ngroup, enum metric_kind by, int32_t *chosen,
+		      enum selection_level *level);
 
 #endif

@@ -186,7 +186,7 @@ fallback(void)
 /* --- JSON, with a learner that can be found by name --- */
 
 static struct plan
-sample(void)
+sample_of(const char *param)
 {
 	const uint64_t rows[] = {5, 0, 10, 3};
 	struct error err = ERROR_NONE;
@@ -197,11 +197,17 @@ sample(void)
 	p.partition.fingerprint = 0x0123456789abcdef;
 	space_init(&p.space, learner_by_name("logistic"));
 	p.space.seed = 5;
-	CHECK_OK(space_add_param(&p.space, "l2=log:1e-3:1e-1", &err), err);
+	CHECK_OK(space_add_param(&p.space, param, &err), err);
 	CHECK_OK(space_set_search(&p.space, "grid:3", &err), err);
 	CHECK_OK(space_expand(&p.space, &err), err);
 	plan_make_packs(&p);
 	return p;
+}
+
+static struct plan
+sample(void)
+{
+	return sample_of("l2=log:1e-3:1e-1");
 }
 
 static void
@@ -271,7 +277,14 @@ static void
 identity(void)
 {
 	struct plan p = sample();
+	struct plan same = sample_of("l2=0.001,0.01,0.1");
+	struct plan other = sample_of("l2=0.001,0.01,0.2");
 	uint64_t id = plan_identity(&p);
+
+	CHECK(plan_identity(&same) == id);
+	CHECK(plan_identity(&other) != id);
+	plan_release(&same);
+	plan_release(&other);
 
 	p.pack_width = 1;
 	plan_make_packs(&p);
@@ -383,7 +396,7 @@ main(void)
 	check_run("a plan of format version 1 is read and written as ever",
 		  golden);
 	check_run("the identity is of what decides models, not of workers, "
-		  "packs or paths",
+		  "packs, paths or wording",
 		  identity);
 	check_run("a malformed plan is refused and says why", refusals);
 	return check_done();
