@@ -121,6 +121,11 @@ write_metrics(const struct bundle *b, const struct tally *t)
 	struct error err;
 
 	tally_each(t, add_metrics, &lines);
+	if (strcmp(metrics, "-") == 0) {
+		fwrite(lines.text.buf, 1, lines.text.len, stdout);
+		strbuf_release(&lines.text);
+		return;
+	}
 	f = outfile_open(metrics, &err);
 	if (!f)
 		die(&err);
@@ -207,6 +212,11 @@ main(int argc, char **argv)
 	o.part = choice("split", part, parts) - 1;
 	o.unseen = (enum unseen_group)choice("unseen-group", unseen, hows);
 	lazy = choice("verify", verify, whens) == 1;
+	if (output && strcmp(output, "-") == 0)
+		output = NULL;
+	if (!output && metrics && strcmp(metrics, "-") == 0)
+		dief(EXIT_USAGE, "--metrics - needs -o FILE: rows go to "
+				 "standard output");
 	if (argv[i])
 		o.file = argv[i];
 	if (strcmp(o.file, "-") == 0 && isatty(STDIN_FILENO))

@@ -1,6 +1,7 @@
 /* kp-report - what came out of a run, on one page. */
 
 #include <stdio.h>
+#include <string.h>
 #include "base/io.h"
 #include "base/opt.h"
 #include "report/textreport.h"
@@ -41,7 +42,7 @@ write_report(const struct strbuf *report)
 	struct outfile *f;
 	struct error err;
 
-	if (!output) {
+	if (!output || strcmp(output, "-") == 0) {
 		fwrite(report->buf, 1, report->len, stdout);
 		return;
 	}

@@ -373,3 +373,14 @@ without_answers() {
 	done >answers
 	equal "$(sort -u answers | grep -c ',group$')" 6
 }
+
+@test "a hyphen is standard output, for the rows or for the metrics" {
+	kp-predict -q -m m.kpm -o - a.csv >rows.out
+	kp-predict -q -m m.kpm -o rows.file --metrics - a.csv >metrics
+	kp-predict -q -m m.kpm --metrics m.json a.csv >rows.same
+	cmp rows.out rows.file
+	cmp metrics m.json
+	[ ! -e ./- ]
+	fails 2 "kp-predict: --metrics - needs -o FILE: rows go to standard output" \
+	    kp-predict -m m.kpm --metrics - a.csv
+}
