@@ -14,6 +14,8 @@
 #define LOOK_SEC 0.001
 #define PROGRESS_SEC 0.2
 #define JOURNAL_PENDING_MAX (4u << 20)
+/* A sparse entry in memory: slot and value. */
+#define ENTRY_BYTES 12
 /* A unit of one task on the timeline is cut after so long. */
 #define UNIT_SEC 1.0
 
@@ -273,11 +275,16 @@ find_task(struct gap *g, uint32_t group, uint32_t pack)
 	return t;
 }
 
+/* What the shard's rows take in memory, as far as the index can tell. */
 static uint64_t
 shard_bytes(const struct gap *g, const struct shard *s)
 {
-	return (uint64_t)((double)(s->end - s->first) *
-			  g->learner->row_bytes(g->schema));
+	const struct index_group *ig = &g->index->group[s->group];
+	double rows = (double)(s->end - s->first);
+	double entries = (double)ig->entries / (double)index_rows(ig);
+
+	return (uint64_t)(rows * (g->learner->row_bytes(g->schema) +
+	                          entries * ENTRY_BYTES));
 }
 
 static struct held *
