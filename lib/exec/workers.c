@@ -273,9 +273,12 @@ workers_end(struct workers *w, double limit_sec)
 	while (workers_reap(w), !workers_gone(w)) {
 		if (clock_sec() >= end) {
 			for (uint32_t i = 0; i < w->n; i++) {
-				if (w->worker[i].pid > 0 &&
-				    !w->worker[i].reaped)
-					kill(w->worker[i].pid, SIGKILL);
+				struct worker *k = &w->worker[i];
+
+				if (k->pid <= 0 || k->reaped)
+					continue;
+				k->killed = true;
+				kill(k->pid, SIGKILL);
 			}
 			end = clock_sec() + limit_sec;
 		}
@@ -310,6 +313,18 @@ worker_cause(const struct worker *k, uint32_t i, struct error *err)
 			 i, (long)k->pid, WIFEXITED(st) ? WEXITSTATUS(st) : 0);
 }
 
+/* How likely a worker is the cause of a failure: 0, it is none. */
+static int
+blame(const struct worker *k)
+{
+	if (!k->failed || k->killed)
+		return 0;
+	if (k->failure.text[0])
+		return k->failure.lost ? 1 : 4;
+	/* Words of one that only saw another go may have missed us. */
+	return k->reaped && WIFSIGNALED(k->wait_status) ? 3 : 2;
+}
+
 int
 workers_cause(const struct workers *w, struct error *err)
 {
@@ -318,8 +333,7 @@ workers_cause(const struct workers *w, struct error *err)
 	for (uint32_t i = 0; i < w->n; i++) {
 		const struct worker *k = &w->worker[i];
 
-		if (k->failed &&
-		    (best == NULL || (best->failure.lost && !k->failure.lost)))
+		if (blame(k) > (best ? blame(best) : 0))
 			best = k;
 	}
 	if (best == NULL)

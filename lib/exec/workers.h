@@ -18,6 +18,7 @@ struct worker {
 	int wait_status; /* of waitpid(2), once reaped */
 	bool finished;	 /* said so */
 	bool failed;	 /* said so, or died */
+	bool killed;	 /* by us, in the end */
 	struct gap_failure failure;
 	struct gap_progress progress;
 };

@@ -1,0 +1,472 @@
+# kp-train and kp-gap-worker: plans and datasets, the bytes that come out, and
+# how a run ends, well or badly.
+
+load helper
+load run_helper
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	PATH=${KP_BIN:-${KP_ROOT:-$BATS_TEST_DIRNAME/..}/build/bin}:$PATH
+	skewed_csv 4000 >small.csv
+	skewed_csv 40000 >big.csv
+	featurize small.csv small
+	featurize big.csv big
+	kp-train -q -p 2 -o small.run "${learn[@]}" small
+	kp-select -q -o small.kpm small.run >/dev/null
+}
+
+setup() {
+	kp_setup
+	cp -r "$BATS_FILE_TMPDIR"/small "$BATS_FILE_TMPDIR"/small.kpm .
+	ln -s "$BATS_FILE_TMPDIR"/big big
+}
+
+# same_models RUN BUNDLE: what RUN selects is that bundle, byte for byte.
+same_models() {
+	kp-select -q -o "$1.same.kpm" "$1" >/dev/null
+	cmp "$1.same.kpm" "$2"
+}
+
+# --- use ---
+
+@test "kp-train --help names every option, and exits 0" {
+	local o
+	run -0 --separate-stderr kp-train --help
+	equal "$stderr" ""
+	equal "${lines[0]}" "Usage: kp-train [OPTION...] -o RUN PLAN"
+	for o in output trials memory checkpoint data strict quiet workers \
+	    learner param search seed epochs pack-width min-rows print-plan \
+	    help version; do
+		[[ $output == *"--$o"* ]]
+	done
+}
+
+@test "kp-train and kp-gap-worker say their version" {
+	run -0 kp-train --version
+	equal "$output" "kp-train (kp) 0.1.0"
+	run -0 kp-gap-worker --version
+	equal "$output" "kp-gap-worker (kp) 0.1.0"
+}
+
+@test "kp-train used wrongly exits 2 and says how" {
+	local p='kp-train: '
+	fails 2 "${p}-o RUN is needed" kp-train "${learn[@]}" small
+	fails 2 "${p}unknown option \"--serch\" (did you mean --search?)" \
+	    kp-train -o run --serch grid small
+	fails 2 "${p}--learner NAME is needed to train on a dataset" \
+	    kp-train -o run small
+	fails 2 "${p}--learner logstic: no such learner (did you mean logistic?)" \
+	    kp-train -o run --learner logstic small
+	fails 2 "${p}--workers: not a whole number from 1 to 4096: \"0\"" \
+	    kp-train -o run -p 0 "${learn[@]}" small
+	fails 2 "${p}--data goes with a plan, and small is a dataset" \
+	    kp-train -o run --data small "${learn[@]}" small
+	[ ! -e run ]
+}
+
+@test "options that a plan would ignore are refused" {
+	kp-train --print-plan -q "${learn[@]}" small >plan.json
+	local o
+	for o in "--workers 3" "--learner linear" "--param l2=1" \
+	    "--search grid:2" "--seed 2" "--epochs 3" "--pack-width 2" \
+	    "--min-rows 2" "--print-plan"; do
+		# shellcheck disable=SC2086
+		fails 2 "kp-train: ${o% *} goes with a dataset, and plan.json is a plan" \
+		    kp-train -o run $o plan.json
+	done
+	fails 2 "kp-train: --epochs goes with a dataset, and standard input is a plan" \
+	    kp-train -o run --epochs 3 - <plan.json
+	[ ! -e run ]
+}
+
+@test "an operand that is neither plan nor dataset is named" {
+	mkdir empty
+	echo '{"kp": "partition"}' >part.json
+	fails 1 "kp-train: nosuch: No such file or directory" \
+	    kp-train -o run "${learn[@]}" nosuch
+	fails 1 "kp-train: empty: not a dataset (no manifest.json)" \
+	    kp-train -o run "${learn[@]}" empty
+	fails 6 "kp-train: part.json: not a plan but a \"partition\"" \
+	    kp-train -o run part.json
+	fails 6 "kp-train: standard input: not a plan" kp-train -o run - <<<'{}'
+	[ ! -e run ]
+}
+
+@test "a kp-gap-worker started by hand exits 2" {
+	fails 2 "kp-gap-worker: started by hand; kp-train starts it" \
+	    kp-gap-worker run
+}
+
+# --- plans ---
+
+@test "a dataset with options is the spelt-out pipe" {
+	pipeline 'kp-partition -p 3 small | kp-plan --learner logistic \
+	    --param l2=log:1e-6:1e-1 --search grid:6 | kp-train -q -o run -'
+	same_models run small.kpm
+}
+
+@test "--print-plan shows the pipe, which makes the same plan" {
+	run -0 --separate-stderr kp-train --print-plan -p 3 -o 'a run' \
+	    "${learn[@]}" small
+	equal "$stderr" "kp-train: kp-partition -p 3 small | kp-plan \
+--learner logistic --param l2=log:1e-6:1e-1 --search grid:6 --seed 1 \
+--epochs 1000 --pack-width 16 --min-rows 10 | kp-train -o 'a run' -"
+	[ ! -e 'a run' ]
+	echo "$output" >plan.json
+	local pipe=${stderr#kp-train: }
+	pipeline "${pipe%| kp-train*}" >piped.json
+	cmp plan.json piped.json
+	kp-train -q -o run plan.json
+	same_models run small.kpm
+}
+
+@test "--print-plan into a full disk exits 1" {
+	[ -e /dev/full ] || skip "no /dev/full"
+	run -1 bash -c 'kp-train -q --print-plan --learner logistic "$0" \
+	    >/dev/full' small
+	equal "$output" "kp-train: standard output: No space left on device"
+}
+
+@test "a dataset that has moved is found by --data" {
+	kp-train --print-plan -q -p 2 "${learn[@]}" small >plan.json
+	mv small moved
+	fails 1 "kp-train: $PWD/small: not a dataset (no manifest.json)" \
+	    kp-train -o run plan.json
+	kp-train -q -o run --data moved plan.json
+	kp-select -q --data moved -o run.kpm run >/dev/null
+	cmp run.kpm small.kpm
+}
+
+# --- the same bytes ---
+
+@test "models are the same bytes for 1, 2, 3 and 7 workers" {
+	local p
+	for p in 1 2 3 7; do
+		kp-train -q -p $p -o run$p "${learn[@]}" small
+		same_models run$p small.kpm
+	done
+}
+
+@test "models are the same bytes for every pack width" {
+	local w
+	for w in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+		kp-train -q -p 3 --pack-width $w -o run$w "${many[@]}" small
+		kp-select -q -o run$w.kpm run$w >/dev/null
+		cmp run$w.kpm run1.kpm
+	done
+}
+
+@test "models are the same bytes with nothing held in memory" {
+	kp-train -q -p 3 --memory 1 -o run "${learn[@]}" small
+	same_models run small.kpm
+}
+
+@test "more workers than groups and than rows give the same bytes" {
+	kp-train -q -p 40 -o run "${learn[@]}" small
+	same_models run small.kpm
+	head -7 "$BATS_FILE_TMPDIR"/small.csv >tiny.csv
+	kp-featurize -q --label y --positive 1 --group-by g --holdout 0 \
+	    tiny.csv -o tiny
+	kp-train -q -p 1 --min-rows 1 -o one "${learn[@]}" tiny
+	kp-train -q -p 30 --min-rows 1 -o thirty "${learn[@]}" tiny
+	kp-select -q -o one.kpm one >/dev/null
+	same_models thirty one.kpm
+}
+
+@test "regression and OWL-QN give the same bytes for any workers" {
+	kp-featurize -q --label x --task regression --group-by g \
+	    "$BATS_FILE_TMPDIR"/small.csv -o reg
+	local p
+	for p in 1 3; do
+		kp-train -q -p $p -o reg$p --learner linear \
+		    --param l1=0,0.01 --param l2=0,0.1 reg
+		kp-select -q -o reg$p.kpm reg$p >/dev/null
+		kp-train -q -p $p -o owl$p --learner logistic \
+		    --param l1=0.001,0.01 small
+		kp-select -q -o owl$p.kpm owl$p >/dev/null
+	done
+	cmp reg1.kpm reg3.kpm
+	cmp owl1.kpm owl3.kpm
+}
+
+# --- what it says ---
+
+@test "a run ends with one line on stderr, and none under -q" {
+	run -0 --separate-stderr kp-train -p 2 -o run "${learn[@]}" small
+	equal "$output" ""
+	[[ $stderr =~ ^"kp-train: 8 groups: 8 trained, 0 fallback, 0 failed; 48 models in "[0-9.]+" s"$ ]]
+	run -0 --separate-stderr kp-train -q -p 2 -o run2 "${learn[@]}" small
+	equal "$output$stderr" ""
+}
+
+@test "--trials - writes a JSON line for every epoch and finished config" {
+	need jq
+	kp-train -q -p 3 -o run --trials - "${learn[@]}" small >trials
+	jq -e . trials >/dev/null
+	equal "$(jq -r 'select(.status != "step") | keys_unsorted | join(" ")' \
+	    trials | sort -u)" \
+	    "group config epoch loss status reason objective holdout_rows metrics sec"
+	equal "$(jq -r 'select(.status == "step") | keys_unsorted | join(" ")' \
+	    trials | sort -u)" \
+	    "group config epoch loss status metrics sec"
+	equal "$(jq -r 'select(.status != "step") | "\(.group) \(.config)"' \
+	    trials | sort -u | wc -l)" 48
+	equal "$(jq -r 'select(.status != "step").metrics | keys | join(" ")' \
+	    trials | sort -u)" "accuracy auc brier logloss mae r2 rmse"
+	# The largest group is recorded epoch by epoch; losses do not rise.
+	jq -se '[.[] | select(.group == "g0" and .config == 0 and
+	    .status == "step")] | length > 3 and
+	    (map(.loss) | . == (sort | reverse))' trials >/dev/null
+}
+
+@test "--trials FILE writes to a file" {
+	need jq
+	kp-train -q -p 2 -o run --trials trials.jsonl "${learn[@]}" small
+	[ "$(jq -c 'select(.status != "step")' trials.jsonl | wc -l)" -eq 48 ]
+	fails 1 "kp-train: no/trials: No such file or directory" \
+	    kp-train -o run2 --trials no/trials "${learn[@]}" small
+	[ ! -e run2 ]
+}
+
+@test "trials that cannot be written are an error, and the run resumes" {
+	[ -e /dev/full ] || skip "no /dev/full"
+	run -1 --separate-stderr kp-train -q -p 2 -o run --trials /dev/full \
+	    "${learn[@]}" small
+	equal "$stderr" "kp-train: trial records could not be written"
+	kp-train -q -p 2 -o run "${learn[@]}" small
+	same_models run small.kpm
+}
+
+@test "a reader of --trials that leaves ends the run quietly" {
+	run -0 --separate-stderr bash -c 'kp-train -q -p 2 -o run --trials - \
+	    --learner logistic --param l2=log:1e-8:1e-1 --search grid:40 big |
+	    head -1'
+	equal "$stderr" ""
+	equal "${#lines[@]}" 1
+}
+
+# --- groups that cannot be trained ---
+
+@test "groups of one class or too few rows fall back; --strict makes it 4" {
+	{
+		cat "$BATS_FILE_TMPDIR"/small.csv
+		awk 'BEGIN { for (i = 0; i < 50; i++)
+			printf "one,%d,%d,c%d,1\n", i, i, i % 3 }'
+		printf 'few,%d,1,c0,%d\n' 1 0 2 1 3 0
+	} >mixed.csv
+	featurize mixed.csv mixed
+	run -0 --separate-stderr kp-train -p 3 -o run "${learn[@]}" mixed
+	[[ $stderr == "kp-train: 10 groups: 8 trained, 2 fallback, 0 failed; 48 models in "* ]]
+	run -4 kp-train -q --strict -p 3 -o run "${learn[@]}" mixed
+	run -4 kp-train -q --strict -p 2 -o run2 "${learn[@]}" mixed
+}
+
+@test "a dataset of which every group falls back trains nothing, and says so" {
+	run -0 --separate-stderr kp-train -p 3 --min-rows 100000 -o run \
+	    "${learn[@]}" small
+	[[ $stderr == "kp-train: 8 groups: 0 trained, 8 fallback, 0 failed; 0 models in "* ]]
+	run -5 kp-train -q --strict -p 3 --min-rows 100000 -o run \
+	    "${learn[@]}" small
+}
+
+# --- again, and otherwise ---
+
+@test "a finished run is left alone" {
+	kp-train -q -p 2 -o run "${learn[@]}" small
+	find run -type f -exec cksum {} + | sort >before
+	run -0 --separate-stderr kp-train -p 2 -o run "${learn[@]}" small
+	[[ $stderr == "kp-train: 8 groups: 8 trained, "* ]]
+	equal "$(ls run/journal)" $'0.0\n1.0'
+	find run -type f -name '[0-9s]*' -exec cksum {} + | sort >after
+	equal "$(grep -v -e lock before | grep -v plan.json)" "$(cat after)"
+}
+
+@test "another plan in the same RUN is refused, naming the difference" {
+	kp-train -q -p 2 -o run "${learn[@]}" small
+	cp run/plan.json before
+	local p='kp-train: run: holds a run of another plan '
+	fails 2 "$p(6 configs there, 5 here)" kp-train -q -o run \
+	    --learner logistic --param l2=log:1e-6:1e-1 --search grid:5 small
+	fails 2 "$p(config 1 has another l2)" kp-train -q -o run \
+	    --learner logistic --param l2=log:1e-6:1 --search grid:6 small
+	fails 2 "$p(epochs 1000 there, 7 here)" kp-train -q -o run --epochs 7 \
+	    "${learn[@]}" small
+	fails 2 "$p(min-rows 10 there, 20 here)" kp-train -q -o run \
+	    --min-rows 20 "${learn[@]}" small
+	fails 2 "$p(seed 1 there, 2 here)" kp-train -q -o run --seed 2 \
+	    "${learn[@]}" small
+	cmp run/plan.json before
+	same_models run small.kpm
+}
+
+@test "another dataset in the same RUN is refused, naming both" {
+	kp-train -q -p 2 -o run "${learn[@]}" small
+	run -2 --separate-stderr kp-train -q -p 2 -o run "${learn[@]}" big
+	[[ $stderr =~ ^"kp-train: run: holds a run of another plan (data 0x"[0-9a-f]{16}" there, 0x"[0-9a-f]{16}" here)"$ ]]
+}
+
+@test "a folder that is no run directory is left alone" {
+	mkdir precious
+	echo x >precious/file
+	fails 1 "kp-train: precious: exists and is not a run directory" \
+	    kp-train -q -o precious "${learn[@]}" small
+	equal "$(ls -A precious)" file
+}
+
+@test "the same plan with other workers goes on from where it was" {
+	kill_when 20000 kp-train -q -p 3 -o run "${slow[@]}" big
+	kp-train -q -p 2 --memory 1G -o run "${many[@]}" big
+	undisturbed
+	same_models run undisturbed.kpm
+}
+
+# --- ended by force ---
+
+@test "a worker killed by kill -9 ends the run within 5 s, named" {
+	local worker k n
+	start kp-train -q -p 3 -o run "${slow[@]}" big
+	journal_bytes 20000
+	worker=$(workers | sed -n 2p)
+	kill -9 "$worker"
+	ended_within 5
+	equal "$status" 1
+	n=$(cat err)
+	k=${n#kp-train: worker }
+	equal "$n" "kp-train: worker ${k%% *} (process $worker) was killed by signal 9 (Killed)"
+	no_workers_left
+	nothing_half_written run
+	kp-train -q -p 3 -o run "${slow[@]}" big
+	undisturbed
+	same_models run undisturbed.kpm
+}
+
+@test "kp-train killed by kill -9 takes its workers along, and resumes" {
+	start kp-train -q -p 3 -o run "${slow[@]}" big
+	journal_bytes 20000
+	kill -9 "$started"
+	ended_within 5
+	no_workers_left
+	nothing_half_written run
+	[ ! -e run/summary.json ]
+	kp-train -q -p 3 -o run "${slow[@]}" big
+	[ -e run/summary.json ]
+	undisturbed
+	same_models run undisturbed.kpm
+}
+
+@test "Ctrl-C stops a run with exit 7, and the same command goes on" {
+	start env --default-signal=INT kp-train -q -p 3 -o run "${slow[@]}" big
+	journal_bytes 20000
+	kill -INT "$started"
+	ended_within 5
+	equal "$status" 7
+	equal "$(cat err)" \
+	    "kp-train: stopped; the same command goes on from here"
+	no_workers_left
+	[ ! -e run/summary.json ]
+	kp-train -q -p 3 -o run "${slow[@]}" big
+	undisturbed
+	same_models run undisturbed.kpm
+}
+
+@test "SIGTERM stops a run with exit 7" {
+	start kp-train -q -p 2 -o run "${slow[@]}" big
+	journal_bytes 10000
+	kill -TERM "$started"
+	ended_within 5
+	equal "$status" 7
+	no_workers_left
+}
+
+@test "a run under nohup is not stopped by a hang-up" {
+	start nohup kp-train -q -p 2 -o run "${learn[@]}" big
+	while [ ! -e run/journal ] && kill -0 "$started"; do :; done
+	kill -HUP "$started" || true
+	ended_within 30
+	equal "$status" 0
+}
+
+@test "a resumed run does only what is left" {
+	need jq
+	kill_when 20000 kp-train -q -p 3 -o run "${slow[@]}" big
+	kp-train -q -p 3 --trials - -o run "${slow[@]}" big >trials
+	[ "$(jq -c 'select(.status != "step")' trials | wc -l)" -lt 320 ]
+	equal "$(jq .trials run/summary.json)" 320
+}
+
+@test "a second kp-train waits for the first and finds its work done" {
+	start kp-train -q -p 2 -o run "${many[@]}" big
+	while [ ! -s run/lock ] && kill -0 "$started"; do :; done
+	run -0 --separate-stderr kp-train -p 2 -o run "${many[@]}" big
+	[[ $stderr == "kp-train: 8 groups: 8 trained, "* ]]
+	ended_within 5
+	equal "$status" 0
+	equal "$(ls run/journal)" $'0.0\n1.0'
+}
+
+# --- damage and want ---
+
+@test "a damaged journal is refused by name, exit 6" {
+	kp-train -q -p 2 -o run "${learn[@]}" small
+	rm run/summary.json
+	printf 'X' | dd of=run/journal/0.0 bs=1 seek=60 conv=notrunc status=none
+	fails 6 "kp-train: worker 0: run/journal/0.0: damaged at byte 40" \
+	    kp-train -q -p 1 -o run "${learn[@]}" small
+	[ ! -e run/summary.json ]
+}
+
+@test "a torn tail of a journal is cut, and its work done again" {
+	kp-train -q -p 2 -o run "${learn[@]}" small
+	rm run/summary.json
+	truncate -s -300 run/journal/1.0
+	kp-train -q -p 2 -o run "${learn[@]}" small
+	same_models run small.kpm
+}
+
+@test "a damaged block is named, exit 6" {
+	printf 'XXXX' | dd of=small/blocks-00000.kpb bs=1 seek=2000 \
+	    conv=notrunc status=none
+	fails 6 "kp-train: worker 0: $PWD/small/blocks-00000.kpb: damaged frame at byte 0" \
+	    kp-train -q -p 2 -o run "${learn[@]}" small
+	no_workers_left
+}
+
+@test "a file size limit ends the run with a named error, and it resumes" {
+	run -1 --separate-stderr bash -c 'ulimit -f 4; exec kp-train -q -p 2 \
+	    -o run --learner logistic --param l2=log:1e-6:1e-1 \
+	    --search grid:6 "$0"' small
+	[[ $stderr =~ ^"kp-train: worker "[01]": run/journal/"[01]".0: File too large"$ ]]
+	[ ! -e run/summary.json ]
+	kp-train -q -p 2 -o run "${learn[@]}" small
+	same_models run small.kpm
+}
+
+@test "a full disk ends the run with a named error, and it resumes" {
+	[ "$(id -u)" -eq 0 ] || skip "not root"
+	mkdir disk
+	mount -t tmpfs -o size=32k tmpfs disk 2>/dev/null ||
+	    skip "no mount allowed"
+	full_disk && umount disk || { umount disk; false; }
+}
+
+full_disk() {
+	run -1 --separate-stderr kp-train -q -p 2 -o disk/run "${many[@]}" big &&
+	    [[ $stderr =~ ^"kp-train: "(worker [01]: )?disk/run/.*"No space left on device"$ ]] &&
+	    no_workers_left &&
+	    mount -o remount,size=10m disk &&
+	    kp-train -q -p 2 -o disk/run "${many[@]}" big &&
+	    undisturbed && same_models disk/run undisturbed.kpm
+}
+
+@test "64 open files are enough for 7 workers" {
+	bash -c 'ulimit -n 64; exec kp-train -q -p 7 -o run \
+	    --learner logistic --param l2=log:1e-6:1e-1 --search grid:6 small'
+	same_models run small.kpm
+}
+
+@test "too few open files for the workers is an error that says so" {
+	run -1 --separate-stderr bash -c 'ulimit -n 64; exec kp-train -q \
+	    -p 60 -o run --learner logistic small'
+	equal "$stderr" "kp-train: too many open files for this many workers (see ulimit -n)"
+	no_workers_left
+}

@@ -1,0 +1,139 @@
+# shellcheck shell=bash
+# For tests of runs: made-up data, runs in the background, and what they leave
+# behind.  Sourced after helper.
+
+# Options of a quick run, of one with 40 configs, and of the same made slow:
+# one config at a time, every epoch read from disk, checkpoints all the time.
+# shellcheck disable=SC2034
+learn=(--learner logistic --param l2=log:1e-6:1e-1 --search grid:6)
+many=(--learner logistic --param l2=log:1e-8:1e-1 --search grid:40)
+slow=("${many[@]}" --pack-width 1 --memory 1 --checkpoint 0.05)
+
+# skewed_csv ROWS: group, two numbers, a category and a noisy label; the first
+# of 8 groups has a third of the rows.
+skewed_csv() {
+	awk -v rows="$1" '
+	function random() {
+		s = (s * 69069 + 12345) % 4294967296
+		return s / 4294967296
+	}
+	BEGIN {
+		print "g,x,z,c,y"
+		for (i = 0; i < rows; i++) {
+			u = random()
+			x = random() * 4 - 2
+			z = (i * 7919 % 1000) / 100
+			y = x + i % 3 - z / 5 + 4 * random() - 2.5 > 0
+			printf "g%d,%.4f,%.2f,c%d,%d\n", 8 * u * u, x, z,
+			    i % 3, y
+		}
+	}'
+}
+
+# featurize CSV DATASET
+featurize() {
+	kp-featurize -q --label y --positive 1 --group-by g "$1" -o "$2"
+}
+
+# undisturbed: undisturbed.kpm, what "${many[@]}" gives on big.
+undisturbed() {
+	local f=$BATS_FILE_TMPDIR/undisturbed
+	if [ ! -e "$f.kpm" ]; then
+		kp-train -q -p 1 -o "$f.$$" "${many[@]}" big
+		kp-select -q -o "$f.kpm" "$f.$$" >/dev/null
+	fi
+	cp "$f.kpm" undisturbed.kpm
+}
+
+# start COMMAND...: in the background, stderr to the file err; $started.
+start() {
+	"$@" 2>err 3>&- &
+	started=$!
+}
+
+# ended_within SEC: waits for it, $status; fails (and kills it) if it has not
+# ended by then.
+ended_within() {
+	local i
+	for ((i = 0; i < $1 * 50; i++)); do
+		if ! kill -0 "$started" 2>/dev/null; then
+			status=0
+			wait "$started" || status=$?
+			return 0
+		fi
+		sleep 0.02
+	done
+	echo "process $started has not ended within $1 s"
+	kill -9 "$started"
+	return 1
+}
+
+# The processes that $started has as children.
+workers() {
+	local f pid parent
+	for f in /proc/[0-9]*/stat; do
+		read -r pid _ _ parent _ 2>/dev/null <"$f" || continue
+		[ "$parent" != "$started" ] || echo "$pid"
+	done 2>/dev/null
+}
+
+# The kp-gap-worker processes whose working directory is the test's.
+workers_here() {
+	local p
+	for p in /proc/[0-9]*; do
+		[ "$(cat "$p/comm" 2>/dev/null)" != kp-gap-worker ] ||
+		    [ "$(readlink "$p/cwd")" != "$PWD" ] || echo "${p#/proc/}"
+	done
+}
+
+# no_workers_left: none within 5 s.
+no_workers_left() {
+	local i
+	for ((i = 0; i < 100; i++)); do
+		[ -n "$(workers_here)" ] || return 0
+		sleep 0.05
+	done
+	echo "workers left: $(workers_here)"
+	return 1
+}
+
+# journal_bytes N: waits until the journals of run hold so many bytes while
+# $started is at work.
+journal_bytes() {
+	local n=0
+	while [ "$n" -lt "$1" ]; do
+		if ! kill -0 "$started" 2>/dev/null; then
+			echo "ended before $1 bytes were in the journal"
+			cat err
+			return 1
+		fi
+		n=$(cat run/journal/* 2>/dev/null | wc -c)
+		sleep 0.01
+	done
+}
+
+# kill_when N COMMAND...: kill -9 of kp-train when run's journals have N bytes.
+kill_when() {
+	local n=$1
+	shift
+	start "$@"
+	journal_bytes "$n"
+	kill -9 "$started"
+	ended_within 5
+	no_workers_left
+}
+
+# nothing_half_written RUN: only files of a run, and those in JSON whole.
+nothing_half_written() {
+	local f
+	for f in "$1"/*; do
+		case ${f##*/} in
+		plan.json | summary.json) jq -e . "$f" >/dev/null || return 1 ;;
+		lock | journal) ;;
+		*)
+			echo "left behind: $f"
+			return 1
+			;;
+		esac
+	done
+}
