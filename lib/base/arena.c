@@ -6,7 +6,7 @@
 #include <string.h>
 #include "base/mem.h"
 
-#define CHUNK_MIN_BYTES ((size_t)16 << 10)
+#define CHUNK_MIN_BYTES ((size_t)1 << 10)
 #define CHUNK_MAX_BYTES ((size_t)1 << 20)
 
 struct arena_chunk {

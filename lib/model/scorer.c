@@ -163,13 +163,15 @@ load_model(struct scorer *s, struct held *h, struct error *err)
 	return 0;
 }
 
-/* A view is about as large as the facts that it is made of, a model as its
- * bytes; rows of a batch are seldom many for one group. */
+/* A view and a model loaded are about as large as what they are made of; rows
+ * of a batch are seldom many for one group. */
 static uint64_t
 estimate_bytes(const struct held *h)
 {
-	return sizeof(*h) + 2 * (uint64_t)h->facts.arena.held_bytes +
-	       2 * (uint64_t)h->entry.model_bytes + 1024;
+	const struct arena *a = &h->facts.arena;
+
+	return sizeof(*h) + (uint64_t)a->held_bytes + (uint64_t)a->used_bytes +
+	       1024;
 }
 
 /* Group i, in memory and the newest; NULL on error. */
