@@ -364,9 +364,13 @@ same_models() {
 	    "kp-train: stopped; the same command goes on from here"
 	no_workers_left
 	[ ! -e run/summary.json ]
-	kp-train -q -p 3 -o run "${slow[@]}" big
+	kp-train -q -p 3 -o run --trials trials "${slow[@]}" big
 	undisturbed
 	same_models run undisturbed.kpm
+	# Some config went on from the middle, not from its first epoch.
+	need jq
+	jq -se 'group_by([.group, .config]) | map(map(.epoch) | min) |
+	    max > 1' trials >/dev/null
 }
 
 @test "SIGTERM stops a run with exit 7" {
@@ -469,4 +473,33 @@ full_disk() {
 	    -p 60 -o run --learner logistic small'
 	equal "$stderr" "kp-train: too many open files for this many workers (see ulimit -n)"
 	no_workers_left
+}
+
+# --- manuals ---
+
+# examples PAGE: the commands of its EXAMPLES, into the file examples.
+examples() {
+	sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/p' "$ROOT/man/$1" |
+	    sed -n '/^\.Bd/,/^\.Ed/p' | sed '/^\.[BE]d/d; s/\\e/\\/g' >examples
+	[ -s examples ]
+}
+
+@test "the examples of kp-train(1) run" {
+	need jq
+	mv small data
+	examples kp-train.1
+	bash -e -o pipefail examples >out
+	[ -s models.kpm ]
+	equal "$(grep -c "^g0	[012]	[0-9]*$" out)" 3
+}
+
+@test "the example of kp-journal(5) lists the frames of a journal" {
+	need python3
+	kp-train -q -p 1 -o run "${learn[@]}" small
+	examples kp-journal.5
+	bash -e examples >out
+	equal "$(head -1 out)" "16 16"
+	equal "$(grep -c '^19 ' out)" 48
+	equal "$(awk '{ n += 24 + $2 } END { print n }' out)" \
+	    "$(wc -c <run/journal/0.0)"
 }
