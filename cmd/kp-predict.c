@@ -2,15 +2,18 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/opt.h"
 #include "data/groupkey.h"
 #include "exec/leaderboard.h"
 #include "exec/predict.h"
 
-static const char *model, *output, *metrics, *keep;
+static const char *model, *output, *metrics;
+static struct opt_list keep;
 static const char *part = "all", *unseen = "prior", *verify = "all";
 static bool only_predictions, raw, quiet;
 static uint64_t memory = (uint64_t)1 << 30;
@@ -24,8 +27,10 @@ static const struct opt options[] = {
      "only rows of this part: all, train, holdout or test", 0, 0},
     {"unseen-group", 0, OPT_STRING, &unseen, "HOW",
      "a row of a group not seen in training: prior, error or skip", 0, 0},
-    {"keep", 0, OPT_STRING, &keep, "A,B",
-     "only these columns of the input before the predictions", 0, 0},
+    {"keep", 0, OPT_LIST, &keep, "A,B",
+     "only these columns of the input before the predictions;\n"
+     "may be given again for more",
+     0, 0},
     {"only-predictions", 0, OPT_FLAG, &only_predictions, NULL,
      "no columns of the input", 0, 0},
     {"raw", 0, OPT_FLAG, &raw, NULL,
@@ -162,19 +167,36 @@ tell(const struct predict_options *o, const struct predict_report *report)
 		     report->no_label);
 }
 
+/* The words of every --keep. */
+static char **
+kept_columns(size_t *n)
+{
+	char **all = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < keep.n; i++) {
+		size_t more;
+		char **word = opt_split_words(keep.item[i], &more);
+
+		mem_grow(&all, &cap, *n + more, sizeof(*all));
+		for (size_t k = 0; k < more; k++)
+			all[(*n)++] = word[k];
+		free(word);
+	}
+	if (keep.n && *n == 0)
+		dief(EXIT_USAGE, "--keep: no column named");
+	return all;
+}
+
 static void
 run(struct bundle *b, struct predict_options *o)
 {
 	struct predict_report report;
 	struct error err;
-	char **words = NULL;
+	char **words = kept_columns(&o->nkeep);
 
-	if (keep) {
-		words = opt_split_words(keep, &o->nkeep);
-		if (o->nkeep == 0)
-			dief(EXIT_USAGE, "--keep: no column named");
-		o->keep = words;
-	}
+	o->keep = words;
 	if (output && !(o->out = outfile_open(output, &err)))
 		die(&err);
 	if (predict_stream(b, o, &report, &err) < 0) {
@@ -206,7 +228,7 @@ main(int argc, char **argv)
 	set_quiet(quiet);
 	if (!model)
 		dief(EXIT_USAGE, "no bundle given (see -m)");
-	if (keep && only_predictions)
+	if (keep.n && only_predictions)
 		dief(EXIT_USAGE,
 		     "--keep and --only-predictions exclude each other");
 	o.part = choice("split", part, parts) - 1;
@@ -230,6 +252,7 @@ main(int argc, char **argv)
 		die(&err);
 	run(b, &o);
 	bundle_free(b);
+	opt_list_release(&keep);
 	close_stdout();
 	return EXIT_DONE;
 }

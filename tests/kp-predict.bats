@@ -163,6 +163,7 @@ without_answers() {
 	equal "$(grep -c '^"blue,teal",' s.csv)" "$(grep -c '"blue,teal"' a.csv)"
 	kp-predict -m m.kpm a.csv | sed 's/.*,\([^,]*,[^,]*\)$/\1/' >want
 	sed 's/.*,\([^,]*,[^,]*\)$/\1/' s.csv | cmp - want
+	kp-predict -m m.kpm --keep colour --keep id a.csv | cmp - s.csv
 	fails 3 'kp-predict: a.csv: no column "color" (did you mean "colour"?) (see --keep)' \
 	    kp-predict -m m.kpm --keep color a.csv
 }
@@ -383,4 +384,26 @@ without_answers() {
 	[ ! -e ./- ]
 	fails 2 "kp-predict: --metrics - needs -o FILE: rows go to standard output" \
 	    kp-predict -m m.kpm --metrics - a.csv
+}
+
+@test "the examples in the manuals of kp-select, kp-predict and kp-report run" {
+	need jq
+	rows 400 | sed '1s/.*/id,origin,distance,colour,date,w,late,delay/
+	    s/,A,/,ATL,/' >flights.csv
+	kp-featurize -q --label late --positive yes --group-by origin \
+	    --datetime date --drop id,w flights.csv -o data
+	rm run
+	kp-train -q -p 2 --learner logistic data -o run
+	head -n 20 flights.csv >tomorrow.csv
+	for page in kp-select kp-predict kp-report; do
+		sed -n 's/^\.Dl \$ //p' "$ROOT/man/$page.1"
+	done >examples
+	equal "$(wc -l <examples)" 8
+	while read -r line; do
+		bash -eo pipefail -c "$line" >out || { echo "$line"; false; }
+		equal "$([ -s out ] || [ "${line##* -o }" != "$line" ] ||
+		    [ "${line##*>}" != "$line" ] || echo "no output: $line")" ""
+	done <examples
+	[ -s scored.csv ] && [ -s m.json ] && [ -s train.csv ] &&
+	    [ -s report.txt ]
 }

@@ -202,6 +202,8 @@ overflow() {
 @test "the bundle is whole or absent, an older one stays" {
 	fails 1 "kp-select: nowhere/m.kpm: No such file or directory" \
 	    kp-select run -o nowhere/m.kpm
+	fails 1 "kp-select: /dev/full: No space left on device" \
+	    kp-select run -o /dev/full
 	cp -L m.kpm old.kpm
 	run kp-select part-that-is-not -o old.kpm
 	equal "$status" 1
