@@ -450,6 +450,35 @@ big() {
 		--label y --drop note
 }
 
+@test "a type that shows late is as if it had been named" {
+	# 3 MB, beyond what the first guess sees
+	awk 'BEGIN {
+		print "y,x,n,z,t,w"
+		for (i = 0; i < 100000; i++)
+			printf "%d,%d,%d,%s,%d,1\n", i % 7, i % 10, i % 5,
+			    i % 3 ? i : "", i % 9
+		print "3,one,16777217,1,2,1"
+		print ",5,5,word,2,1"
+	}' >t.csv
+	kp-featurize -q -o named --label y --categorical x,z --float64 n t.csv
+	kp-featurize -q -o file --label y t.csv
+	tee <t.csv | kp-featurize -q -o pipe --label y --tmpdir . --memory 1M
+	kp-featurize -q -o lenient --label y --bad-number missing t.csv
+	diff -r named file
+	diff -r named pipe
+	cmp named/blocks-00000.kpb lenient/blocks-00000.kpb
+	echo late,1,1,1,1,1 >>t.csv
+	run kp-featurize -o label --label y t.csv
+	[[ $output == *"label     y: 8 classes"* ]]
+	{
+		seq 300000 | sed 's/.*/& 1:&/'
+		echo a 1:1
+	} >t.svm
+	tail -n 100000 t.svm | sed 's/^[0-9][0-9]*/1/' >u.svm
+	run kp-featurize -o svm --format libsvm u.svm
+	[[ $output == *'label     binary, "a" is positive'* ]]
+}
+
 @test "the label decides the task" {
 	text 'y,x\n1,1\n2,2\n'
 	run kp-featurize -o data --holdout 0 --label y t.csv

@@ -21,6 +21,7 @@
 #include "data/spill.h"
 
 #define PROGRESS_ROWS 8192
+#define GUESS_BYTES ((uint64_t)1 << 20)
 #define FLOAT32_WHOLE 16777216.0 /* 2^24: whole numbers up to it fit */
 
 struct featurizer {
@@ -30,6 +31,11 @@ struct featurizer {
 
 	struct source *source;
 	struct infer_column *open; /* [ncolumn]; NULL: nothing was inferred */
+	bool label_known;	   /* the task is the user's word */
+	bool label_text;	   /* libsvm: some label is no number */
+	bool look;		   /* types can still change by what comes */
+	bool again;		   /* ... and did: all is to be read again */
+	enum on_bad bad_number;	   /* as asked for */
 	uint32_t *watched;	   /* float32 features of inferred width */
 	size_t nwatched;
 	struct rowparse *parse;
@@ -118,73 +124,96 @@ stopped(const struct featurizer *f)
 	return f->o->stop && *f->o->stop;
 }
 
+/* Takes a record into account for types nobody named; true if that changes
+ * one. */
+static bool
+look_at(struct featurizer *f, const struct record *rec)
+{
+	bool had = f->label_text;
+
+	if (f->open)
+		return infer_record(f->s, f->open, rec);
+	if (f->s->input == INPUT_LIBSVM && !f->label_known && !had)
+		f->label_text = infer_libsvm_text(f->s, rec);
+	return f->label_text != had;
+}
+
+static bool
+all_known(const struct featurizer *f)
+{
+	return f->open ? infer_settled(f->s, f->open)
+		       : f->label_known || f->label_text;
+}
+
+/* Looks at the first `limit` bytes, and goes back. */
 static int
-look_at_head(struct featurizer *f, bool *label_text, struct error *err)
+look_at_head(struct featurizer *f, uint64_t limit, struct error *err)
 {
 	struct record rec;
 	uint64_t bytes = 0;
-	int got = 1;
+	int got;
 
-	while (bytes < INFER_BYTES && !stopped(f)) {
-		if (f->open ? infer_settled(f->s, f->open) : *label_text)
-			break;
+	while (bytes < limit && !stopped(f) && !all_known(f)) {
 		got = source_next(f->source, &rec, err);
-		if (got <= 0)
+		if (got < 0)
+			return -1;
+		if (got == 0)
 			break;
 		bytes += rec.raw_bytes;
-		if (f->open)
-			infer_record(f->s, f->open, &rec);
-		else
-			*label_text = infer_libsvm_text(f->s, &rec);
+		look_at(f, &rec);
 	}
-	return got < 0 ? -1 : source_rewind(f->source, err);
+	return source_rewind(f->source, err);
 }
 
 static void
-settle_task(struct schema *s, bool label_text)
+settle_task(struct featurizer *f)
 {
+	struct schema *s = f->s;
+	bool text = f->label_text;
+
+	if (f->label_known)
+		return;
 	for (size_t c = 0; c < s->ncolumn; c++) {
 		if (s->column[c].roles & ROLE_LABEL)
-			label_text = s->column[c].type != COLUMN_NUMERIC;
+			text = s->column[c].type != COLUMN_NUMERIC;
 	}
 	/* Two classes or more: classes_finish() will know. */
-	s->task = label_text ? TASK_MULTICLASS : TASK_REGRESSION;
+	s->task = text ? TASK_MULTICLASS : TASK_REGRESSION;
 }
 
-/* Completes the schema but for the classes. */
+/* Roles and types as options have them. */
 static int
-complete_schema(struct featurizer *f, struct error *err)
+name_columns(struct featurizer *f, struct error *err)
 {
 	struct schema *s = f->s;
 	bool rule = s->positive || s->positive_op != OP_NONE;
-	bool label_text = false;
 	size_t n;
 
+	f->label_known = f->o->task_given || f->o->schema_given || rule;
+	f->bad_number = s->bad_number;
 	if (f->o->schema_given)
 		return 0;
-	source_names(f->source, &n);
-	if (s->input == INPUT_LIBSVM) {
-		if (columns_libsvm(s, &f->o->columns.group_by, err) < 0)
-			return -1;
-		/* Nothing to look for if the task is known. */
-		label_text = f->o->task_given || rule;
-	} else {
-		f->open = xcalloc(n + 1, sizeof(*f->open));
-		if (columns_name(s, f->o, f->source, f->open, err) < 0)
-			return -1;
-	}
-	if (look_at_head(f, &label_text, err) < 0)
-		return -1;
-	if (f->open)
-		infer_apply(s, f->open);
-	columns_features(s);
-	if (rule)
+	if (rule) {
 		classes_of_rule(s);
-	if (rule)
 		s->task = TASK_BINARY;
-	else if (!f->o->task_given)
-		settle_task(s, label_text);
-	return 0;
+	}
+	if (s->input == INPUT_LIBSVM)
+		return columns_libsvm(s, &f->o->columns.group_by, err);
+	source_names(f->source, &n);
+	f->open = xcalloc(n + 1, sizeof(*f->open));
+	return columns_name(s, f->o, f->source, f->open, err);
+}
+
+/* Completes the schema but for the classes. */
+static void
+apply_types(struct featurizer *f)
+{
+	if (f->o->schema_given)
+		return;
+	if (f->open)
+		infer_apply(f->s, f->open);
+	columns_features(f->s);
+	settle_task(f);
 }
 
 static void
@@ -192,6 +221,8 @@ note_watched(struct featurizer *f)
 {
 	const struct schema *s = f->s;
 
+	free(f->watched);
+	f->nwatched = 0;
 	f->watched = xcalloc(s->nfeature + 1, sizeof(*f->watched));
 	for (size_t i = 0; f->open && i < s->nfeature; i++) {
 		if (s->feature[i].kind == FEATURE_F32 &&
@@ -237,21 +268,53 @@ count_fate(struct dataset_totals *t, enum row_fate fate)
 	t->left_out_ragged += fate == ROW_RAGGED;
 }
 
+/* While types can change, a record that does not fit them may change them,
+ * and a row left out counts as much as any.  1: one did. */
+static int
+parse_looking(struct featurizer *f, const struct record *rec,
+	      enum row_fate *fate, struct error *err)
+{
+	int ret;
+
+	f->s->bad_number = BAD_ERROR; /* missing only when all is known */
+	ret = rowparse_row(f->parse, rec, &f->row, fate, err);
+	f->s->bad_number = f->bad_number;
+	if (ret == 0 && *fate == ROW_KEPT && check_width(f, rec, err) == 0)
+		return 0;
+	if (look_at(f, rec)) {
+		f->again = true;
+		return 1;
+	}
+	return rowparse_row(f->parse, rec, &f->row, fate, err);
+}
+
+static int
+parse_record(struct featurizer *f, const struct record *rec,
+	     enum row_fate *fate, struct error *err)
+{
+	if (f->look)
+		return parse_looking(f, rec, fate, err);
+	if (rowparse_row(f->parse, rec, &f->row, fate, err) < 0)
+		return err->code == EXIT_DATA ? explain(f, rec, err) : -1;
+	if (*fate == ROW_KEPT && f->nwatched)
+		return check_width(f, rec, err);
+	return 0;
+}
+
 static int
 take_record(struct featurizer *f, const struct record *rec, struct error *err)
 {
 	struct typed_row *row = &f->row;
 	enum row_fate fate;
 	double label;
+	int ret = parse_record(f, rec, &fate, err);
 
-	if (rowparse_row(f->parse, rec, row, &fate, err) < 0)
-		return err->code == EXIT_DATA ? explain(f, rec, err) : -1;
+	if (ret)
+		return ret < 0 ? -1 : 0;
 	if (fate != ROW_KEPT) {
 		count_fate(&f->report->totals, fate);
 		return 0;
 	}
-	if (f->nwatched && check_width(f, rec, err) < 0)
-		return -1;
 	label = row->label;
 	if (classes_add(&f->classes, f->s, row->label_text, row->label_bytes,
 			&label, err) < 0 ||
@@ -283,15 +346,26 @@ static int
 read_rows(struct featurizer *f, struct error *err)
 {
 	struct record rec;
-	uint64_t n = 0;
+	uint64_t n = 0, bytes = 0;
 	int got;
 
 	while ((got = source_next(f->source, &rec, err)) > 0) {
+		if (f->look && bytes >= INFER_BYTES) {
+			f->look = false;
+			source_settle(f->source);
+		}
+		bytes += rec.raw_bytes;
 		if (take_record(f, &rec, err) < 0)
 			return -1;
-		if (++n % PROGRESS_ROWS == 0 && f->o->progress)
+		if (f->again)
+			return 0;
+		if (++n % PROGRESS_ROWS)
+			continue;
+		if (f->o->progress)
 			progress_update(f->o->progress, source_bytes(f->source),
 					NULL);
+		if (stopped(f))
+			return error_set(err, EXIT_STOPPED, "interrupted");
 	}
 	if (got < 0)
 		return -1;
@@ -315,12 +389,27 @@ open_source(struct featurizer *f, struct error *err)
 	return f->source ? 0 : -1;
 }
 
-static int
-read_input(struct featurizer *f, struct error *err)
+static void
+release_rows(struct featurizer *f)
 {
-	if (open_source(f, err) < 0 || complete_schema(f, err) < 0)
-		return -1;
+	spill_free(f->spill);
+	f->spill = NULL;
+	if (f->code_made)
+		rowcode_release(&f->code);
+	f->code_made = false;
+	classes_release(&f->classes);
+	typed_row_release(&f->row);
+	rowparse_free(f->parse);
+	f->parse = NULL;
+}
+
+/* Reads all rows by the types known now. */
+static int
+read_once(struct featurizer *f, struct error *err)
+{
+	apply_types(f);
 	note_watched(f);
+	f->again = false;
 	f->parse =
 	    rowparse_new(f->s, source_header(f->source), ROWPARSE_ALL, err);
 	if (!f->parse)
@@ -328,8 +417,34 @@ read_input(struct featurizer *f, struct error *err)
 	rowcode_init(&f->code, f->s, (size_t)(f->o->memory_bytes / 4));
 	f->code_made = true;
 	f->spill = spill_new(f->o->tmpdir, f->o->memory_bytes / 2);
-	if (read_rows(f, err) < 0)
+	return read_rows(f, err);
+}
+
+/* The types that the first INFER_BYTES give are guessed from much fewer; only
+ * if something later in them says otherwise are they all looked at. */
+static int
+read_input(struct featurizer *f, struct error *err)
+{
+	if (open_source(f, err) < 0 || name_columns(f, err) < 0 ||
+	    look_at_head(f, GUESS_BYTES, err) < 0)
 		return -1;
+	f->look = !all_known(f);
+	if (!f->look)
+		source_settle(f->source);
+	if (read_once(f, err) < 0)
+		return -1;
+	if (f->again) {
+		release_rows(f);
+		f->report->totals = (struct dataset_totals){0};
+		*err = ERROR_NONE;
+		if (source_rewind(f->source, err) < 0 ||
+		    look_at_head(f, INFER_BYTES, err) < 0)
+			return -1;
+		f->look = false;
+		source_settle(f->source);
+		if (read_once(f, err) < 0)
+			return -1;
+	}
 	return classes_finish(&f->classes, f->s, f->o->task_given, err);
 }
 
@@ -424,12 +539,7 @@ release(struct featurizer *f)
 {
 	dataset_writer_drop(f->writer);
 	gather_free(f->gather);
-	spill_free(f->spill);
-	if (f->code_made)
-		rowcode_release(&f->code);
-	classes_release(&f->classes);
-	typed_row_release(&f->row);
-	rowparse_free(f->parse);
+	release_rows(f);
 	source_free(f->source);
 	free(f->open);
 	free(f->watched);

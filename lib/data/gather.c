@@ -9,6 +9,16 @@
 #define BLOCKS_AIM 64
 #define BLOCK_ROWS_MIN 1024
 
+#define BATCH_ROWS 256
+
+/* Rows dealt with together, column by column. */
+struct batch {
+	size_t n;
+	const uint8_t *row[BATCH_ROWS];
+	const uint8_t *tail[BATCH_ROWS]; /* inline values not read yet */
+	bool train[BATCH_ROWS];
+};
+
 struct moments {
 	uint64_t n;
 	double mean, m2, min, max;
@@ -32,8 +42,13 @@ struct gather {
 	size_t nnentry, nentry_cap;
 	uint64_t entries;
 
+	struct batch batch;
+	uint32_t *number; /* [nnumber] features that are numbers */
+	size_t nnumber;
+
 	struct group_facts facts;
 	struct block block;
+	uint32_t filled; /* rows of block */
 };
 
 struct gather *
@@ -52,7 +67,11 @@ gather_new(const struct rowcode *rc, struct spill *spill,
 	g->moments = xcalloc(s->nfeature + 1, sizeof(*g->moments));
 	g->missing = xcalloc(s->nfeature + 1, sizeof(*g->missing));
 	g->class_all = xcalloc(s->nclass + 1, sizeof(*g->class_all));
+	g->number = xcalloc(s->nfeature + 1, sizeof(*g->number));
 	for (size_t i = 0; i < s->nfeature; i++) {
+		if (s->feature[i].kind == FEATURE_F32 ||
+		    s->feature[i].kind == FEATURE_F64)
+			g->number[g->nnumber++] = (uint32_t)i;
 		if (s->feature[i].kind == FEATURE_CATEGORY)
 			dictionary_init(&g->dict[i], &rc->values[i],
 					s->hash_bits);
@@ -70,6 +89,7 @@ gather_free(struct gather *g)
 	sparse_release(&g->sparse);
 	free(g->dict);
 	free(g->moments);
+	free(g->number);
 	free(g->missing);
 	free(g->class_all);
 	free(g->time);
@@ -87,10 +107,24 @@ gather_facts(const struct gather *g)
 
 /* --- every row of the group --- */
 
-typedef void row_visitor(struct gather *g, const uint8_t *row);
+typedef void batch_visitor(struct gather *g);
+
+/* Takes rows from p on; where the rest begins. */
+static const uint8_t *
+next_batch(struct gather *g, const uint8_t *p, const uint8_t *end)
+{
+	struct batch *b = &g->batch;
+
+	for (b->n = 0; b->n < BATCH_ROWS && p < end; b->n++) {
+		b->row[b->n] = p;
+		b->tail[b->n] = p + g->rc->fixed_bytes;
+		p += row_u32(p);
+	}
+	return p;
+}
 
 static int
-visit_rows(struct gather *g, row_visitor *visit, struct error *err)
+visit_rows(struct gather *g, batch_visitor *visit, struct error *err)
 {
 	const uint8_t *p;
 	size_t n;
@@ -98,8 +132,12 @@ visit_rows(struct gather *g, row_visitor *visit, struct error *err)
 
 	spill_rewind(g->spill);
 	while ((got = spill_next_rows(g->spill, &p, &n, err)) > 0) {
-		for (const uint8_t *end = p + n; p < end; p += row_u32(p))
-			visit(g, p);
+		const uint8_t *end = p + n;
+
+		while (p < end) {
+			p = next_batch(g, p, end);
+			visit(g);
+		}
 	}
 	return got;
 }
@@ -135,10 +173,12 @@ next_inline(const uint8_t **tail, size_t *n)
 /* --- time cut-off --- */
 
 static void
-note_time(struct gather *g, const uint8_t *row)
+note_times(struct gather *g)
 {
-	mem_grow(&g->time, &g->time_cap, g->ntime + 1, sizeof(*g->time));
-	g->time[g->ntime++] = row_f64(row + g->rc->time_at);
+	mem_grow(&g->time, &g->time_cap, g->ntime + g->batch.n,
+		 sizeof(*g->time));
+	for (size_t k = 0; k < g->batch.n; k++)
+		g->time[g->ntime++] = row_f64(g->batch.row[k] + g->rc->time_at);
 }
 
 static int
@@ -161,7 +201,7 @@ find_cutoff(struct gather *g, struct error *err)
 	if (!g->rc->time_at)
 		return 0;
 	g->ntime = 0;
-	if (visit_rows(g, note_time, err) < 0)
+	if (visit_rows(g, note_times, err) < 0)
 		return -1;
 	qsort(g->time, g->ntime, sizeof(*g->time), compare_doubles);
 	held = (size_t)floor(share * (double)g->ntime + 0.5);
@@ -223,16 +263,11 @@ count_label(struct gather *g, const uint8_t *row, bool train)
 	}
 }
 
-static void
-count_number(struct gather *g, size_t i, double x)
+static inline void
+count_number(struct moments *m, double x)
 {
-	struct moments *m = &g->moments[i];
 	double delta = x - m->mean;
 
-	if (isnan(x)) {
-		g->missing[i]++;
-		return;
-	}
 	if (m->n == 0 || x < m->min)
 		m->min = x;
 	if (m->n == 0 || x > m->max)
@@ -242,26 +277,81 @@ count_number(struct gather *g, size_t i, double x)
 	m->m2 += delta * (x - m->mean);
 }
 
-/* Local number of a category cell, CELL_MISSING if missing. */
-static uint32_t
-local_of(struct gather *g, size_t i, const uint8_t *cell, const uint8_t **tail)
+static inline double
+number_of(const struct gather *g, size_t i, const uint8_t *row)
 {
-	uint32_t number;
+	const uint8_t *cell = row + g->rc->cell_at[i];
+
+	return g->s->feature[i].kind == FEATURE_F32 ? (double)row_f32(cell)
+						    : row_f64(cell);
+}
+
+/* Row by row, as each feature's sum is a chain of dependent operations. */
+static void
+count_numbers(struct gather *g)
+{
+	const struct batch *b = &g->batch;
+
+	for (size_t k = 0; k < b->n; k++) {
+		if (!b->train[k])
+			continue;
+		for (size_t j = 0; j < g->nnumber; j++) {
+			size_t i = g->number[j];
+			double x = number_of(g, i, b->row[k]);
+
+			if (isnan(x))
+				g->missing[i]++;
+			else
+				count_number(&g->moments[i], x);
+		}
+	}
+}
+
+/* Local number of a category cell that is no part of a date, CELL_MISSING if
+ * missing. */
+static inline uint32_t
+local_of(struct dictionary *d, const uint8_t *cell, const uint8_t **tail)
+{
+	uint32_t number = row_u32(cell);
 	const char *p;
 	size_t n;
 
-	if (g->s->feature[i].part != DT_NONE) {
-		if (*cell == PART_MISSING)
-			return CELL_MISSING;
-		return dictionary_local(&g->dict[i], *cell);
-	}
-	number = row_u32(cell);
 	if (number < CELL_INLINE)
-		return dictionary_local(&g->dict[i], number);
+		return dictionary_local(d, number);
 	if (number == CELL_MISSING)
 		return CELL_MISSING;
 	p = next_inline(tail, &n);
-	return dictionary_local_bytes(&g->dict[i], p, n);
+	return dictionary_local_bytes(d, p, n);
+}
+
+/* The same of month, weekday or hour. */
+static inline uint32_t
+local_of_part(struct dictionary *d, const uint8_t *cell)
+{
+	return *cell == PART_MISSING ? CELL_MISSING
+				     : dictionary_local(d, *cell);
+}
+
+static void
+count_categories(struct gather *g, size_t i)
+{
+	struct batch *b = &g->batch;
+	struct dictionary *d = &g->dict[i];
+	size_t at = g->rc->cell_at[i];
+	bool part = g->s->feature[i].part != DT_NONE;
+
+	for (size_t k = 0; k < b->n; k++) {
+		const uint8_t *cell = b->row[k] + at;
+		uint32_t local = part ? local_of_part(d, cell)
+				      : local_of(d, cell, &b->tail[k]);
+
+		if (!b->train[k])
+			continue;
+		if (local == CELL_MISSING)
+			g->missing[i]++;
+		else
+			d->value[local].count++;
+	}
 }
 
 static void
@@ -281,40 +371,26 @@ count_entries(struct gather *g, const uint8_t *row, bool train)
 }
 
 static void
-count_row(struct gather *g, const uint8_t *row)
+count_batch(struct gather *g)
 {
 	const struct schema *s = g->s;
-	const uint8_t *tail = row + g->rc->fixed_bytes;
-	enum part part =
-	    split_part(&s->split, split_of(g, row), g->facts.all_train);
-	bool train = part == PART_TRAIN;
+	struct batch *b = &g->batch;
 
-	g->facts.rows[part]++;
-	count_label(g, row, train);
+	for (size_t k = 0; k < b->n; k++) {
+		const uint8_t *row = b->row[k];
+		enum part part =
+		    split_part(&s->split, split_of(g, row), g->facts.all_train);
+
+		b->train[k] = part == PART_TRAIN;
+		g->facts.rows[part]++;
+		count_label(g, row, b->train[k]);
+		if (s->input == INPUT_LIBSVM)
+			count_entries(g, row, b->train[k]);
+	}
+	count_numbers(g);
 	for (size_t i = 0; i < s->nfeature; i++) {
-		const uint8_t *cell = row + g->rc->cell_at[i];
-		uint32_t local;
-
-		switch (s->feature[i].kind) {
-		case FEATURE_F32:
-			if (train)
-				count_number(g, i, row_f32(cell));
-			break;
-		case FEATURE_F64:
-			if (train)
-				count_number(g, i, row_f64(cell));
-			break;
-		case FEATURE_CATEGORY:
-			local = local_of(g, i, cell, &tail);
-			if (train && local == CELL_MISSING)
-				g->missing[i]++;
-			else if (train)
-				g->dict[i].value[local].count++;
-			break;
-		case FEATURE_SPARSE:
-			count_entries(g, row, train);
-			break;
-		}
+		if (s->feature[i].kind == FEATURE_CATEGORY)
+			count_categories(g, i);
 	}
 }
 
@@ -379,11 +455,11 @@ make_facts(struct gather *g, struct featurize_report *report, struct error *err)
 	if (find_cutoff(g, err) < 0)
 		return -1;
 	begin_facts(g, false);
-	if (visit_rows(g, count_row, err) < 0)
+	if (visit_rows(g, count_batch, err) < 0)
 		return -1;
 	if (must_train_all(g)) {
 		begin_facts(g, true);
-		if (visit_rows(g, count_row, err) < 0)
+		if (visit_rows(g, count_batch, err) < 0)
 			return -1;
 		report->groups_all_train++;
 	}
@@ -445,19 +521,72 @@ count_blocks(const struct gather *g)
 }
 
 static void
-put_code(struct gather *g, size_t i, uint32_t r, const uint8_t *cell,
-	 const uint8_t **tail)
-{
-	uint32_t local = local_of(g, i, cell, tail);
-
-	g->block.column[i].code[r] =
-	    local == CELL_MISSING ? CODE_MISSING : g->dict[i].code[local];
-}
-
-static void
 set_missing(struct block_column *c, uint32_t r)
 {
 	c->missing[r / 8] |= (uint8_t)(1u << (r % 8));
+}
+
+/* Numbers of batch rows [from, to) to the block; how many are missing. */
+static uint64_t
+put_float32(struct gather *g, size_t i, size_t from, size_t to)
+{
+	struct block_column *c = &g->block.column[i];
+	size_t at = g->rc->cell_at[i];
+	uint32_t r = g->filled;
+	uint64_t missing = 0;
+
+	for (size_t k = from; k < to; k++, r++) {
+		float x = row_f32(g->batch.row[k] + at);
+
+		c->f32[r] = x;
+		if (isnan(x)) {
+			c->f32[r] = 0;
+			set_missing(c, r);
+			missing++;
+		}
+	}
+	return missing;
+}
+
+static uint64_t
+put_float64(struct gather *g, size_t i, size_t from, size_t to)
+{
+	struct block_column *c = &g->block.column[i];
+	size_t at = g->rc->cell_at[i];
+	uint32_t r = g->filled;
+	uint64_t missing = 0;
+
+	for (size_t k = from; k < to; k++, r++) {
+		double x = row_f64(g->batch.row[k] + at);
+
+		c->f64[r] = x;
+		if (isnan(x)) {
+			c->f64[r] = 0;
+			set_missing(c, r);
+			missing++;
+		}
+	}
+	return missing;
+}
+
+static uint64_t
+put_categories(struct gather *g, size_t i, size_t from, size_t to)
+{
+	struct dictionary *d = &g->dict[i];
+	uint32_t *code = g->block.column[i].code + g->filled;
+	size_t at = g->rc->cell_at[i];
+	bool part = g->s->feature[i].part != DT_NONE;
+	uint64_t missing = 0;
+
+	for (size_t k = from; k < to; k++) {
+		const uint8_t *cell = g->batch.row[k] + at;
+		uint32_t local = part ? local_of_part(d, cell)
+				      : local_of(d, cell, &g->batch.tail[k]);
+
+		missing += local == CELL_MISSING;
+		*code++ = local == CELL_MISSING ? CODE_MISSING : d->code[local];
+	}
+	return missing;
 }
 
 static void
@@ -477,60 +606,40 @@ put_entries(struct gather *g, uint32_t r, const uint8_t *row)
 	c->start[r + 1] = at;
 }
 
+/* Puts batch rows [from, to) behind those the block has. */
 static void
-put_row(struct gather *g, uint32_t r, const uint8_t *row)
+put_rows(struct gather *g, size_t from, size_t to,
+	 struct featurize_report *report)
 {
-	const struct schema *s = g->s;
 	struct block *b = &g->block;
-	const uint8_t *tail = row + g->rc->fixed_bytes;
+	uint32_t r = g->filled;
 
-	b->label[r] = label_of(g, row);
-	b->split[r] = split_of(g, row);
-	if (b->weight)
-		b->weight[r] = row_f64(row + g->rc->weight_at);
-	for (size_t i = 0; i < s->nfeature; i++) {
-		const uint8_t *cell = row + g->rc->cell_at[i];
-		struct block_column *c = &b->column[i];
-		double x;
+	for (size_t k = from; k < to; k++, r++) {
+		const uint8_t *row = g->batch.row[k];
 
-		switch (s->feature[i].kind) {
+		b->label[r] = label_of(g, row);
+		b->split[r] = split_of(g, row);
+		if (b->weight)
+			b->weight[r] = row_f64(row + g->rc->weight_at);
+		if (g->s->input == INPUT_LIBSVM)
+			put_entries(g, r, row);
+	}
+	for (size_t i = 0; i < g->s->nfeature; i++) {
+		switch (g->s->feature[i].kind) {
 		case FEATURE_F32:
-			x = row_f32(cell);
-			c->f32[r] = isnan(x) ? 0 : (float)x;
+			report->missing[i] += put_float32(g, i, from, to);
 			break;
 		case FEATURE_F64:
-			x = row_f64(cell);
-			c->f64[r] = isnan(x) ? 0 : x;
+			report->missing[i] += put_float64(g, i, from, to);
 			break;
 		case FEATURE_CATEGORY:
-			put_code(g, i, r, cell, &tail);
-			continue;
-		default:
-			put_entries(g, r, row);
-			continue;
-		}
-		if (isnan(x))
-			set_missing(c, r);
-	}
-}
-
-static void
-count_missing(const struct gather *g, struct featurize_report *report)
-{
-	const struct block *b = &g->block;
-
-	for (size_t i = 0; i < g->s->nfeature; i++) {
-		const struct block_column *c = &b->column[i];
-
-		for (uint32_t r = 0; r < b->nrow; r++) {
-			if (c->code)
-				report->missing[i] +=
-				    c->code[r] == CODE_MISSING;
-			else if (c->missing)
-				report->missing[i] +=
-				    c->missing[r / 8] >> (r % 8) & 1;
+			report->missing[i] += put_categories(g, i, from, to);
+			break;
+		case FEATURE_SPARSE:
+			break;
 		}
 	}
+	g->filled = r;
 }
 
 static void
@@ -548,14 +657,6 @@ begin_block(struct gather *g, uint64_t first_row, uint64_t next_row)
 	g->block.first_row = first_row;
 }
 
-static int
-end_block(struct gather *g, struct dataset_writer *w,
-	  struct featurize_report *report, struct error *err)
-{
-	count_missing(g, report);
-	return dataset_writer_block(w, g->s, &g->block, err);
-}
-
 /* First row of block k of n: blocks of a group differ by a row at most. */
 static uint64_t
 first_row_of(uint64_t k, uint64_t nblock, uint64_t rows)
@@ -565,27 +666,56 @@ first_row_of(uint64_t k, uint64_t nblock, uint64_t rows)
 	return k * each + (k < more ? k : more);
 }
 
+/* Where block writing stands in a group. */
+struct writing {
+	struct dataset_writer *w;
+	struct featurize_report *report;
+	uint64_t nblock, block;
+	uint64_t rows, row;
+};
+
 static int
-write_blocks(struct gather *g, struct dataset_writer *w,
-	     struct featurize_report *report, struct error *err)
+write_batch(struct gather *g, struct writing *at, struct error *err)
 {
-	uint64_t rows = facts_rows(&g->facts);
-	uint64_t nblock = count_blocks(g);
-	uint64_t first = 0, next = 0, k = 0, r = 0;
+	size_t from = 0;
+
+	while (from < g->batch.n) {
+		uint64_t next =
+		    first_row_of(at->block + 1, at->nblock, at->rows);
+		size_t to = g->batch.n;
+
+		if (g->filled == 0)
+			begin_block(g, at->row, next);
+		if (to - from > next - at->row)
+			to = from + (size_t)(next - at->row);
+		put_rows(g, from, to, at->report);
+		at->row += to - from;
+		from = to;
+		if (at->row < next)
+			break;
+		at->block++;
+		g->filled = 0;
+		if (dataset_writer_block(at->w, g->s, &g->block, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+write_blocks(struct gather *g, struct writing *at, struct error *err)
+{
 	const uint8_t *p;
 	size_t n;
 	int got;
 
+	g->filled = 0;
 	spill_rewind(g->spill);
 	while ((got = spill_next_rows(g->spill, &p, &n, err)) > 0) {
-		for (const uint8_t *end = p + n; p < end; p += row_u32(p)) {
-			if (r == next) {
-				first = r;
-				next = first_row_of(++k, nblock, rows);
-				begin_block(g, first, next);
-			}
-			put_row(g, (uint32_t)(r++ - first), p);
-			if (r == next && end_block(g, w, report, err) < 0)
+		const uint8_t *end = p + n;
+
+		while (p < end) {
+			p = next_batch(g, p, end);
+			if (write_batch(g, at, err) < 0)
 				return -1;
 		}
 	}
@@ -598,6 +728,7 @@ gather_group(struct gather *g, const void *key, size_t key_bytes,
 	     struct featurize_report *report, struct error *err)
 {
 	struct group_facts *f = &g->facts;
+	struct writing at = {.w = w, .report = report};
 
 	f->ordinal = ordinal;
 	f->key = key;
@@ -605,5 +736,7 @@ gather_group(struct gather *g, const void *key, size_t key_bytes,
 	if (make_facts(g, report, err) < 0 ||
 	    dataset_writer_group(w, g->s, f, err) < 0)
 		return -1;
-	return write_blocks(g, w, report, err);
+	at.nblock = count_blocks(g);
+	at.rows = facts_rows(f);
+	return write_blocks(g, &at, err);
 }

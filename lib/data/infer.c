@@ -33,36 +33,39 @@ look_for_date(struct infer_column *o, const struct field *f)
 		o->dates = datetime_parse(f->p, f->n, NULL, &dt) == 0;
 }
 
-static void
+static bool
 look(const struct schema *s, struct infer_column *o, const struct field *f)
 {
 	double v;
 
 	if (!is_open(o) && !(o->dates && o->values < DATES_LOOKED_AT))
-		return;
+		return false;
 	if (schema_is_missing(s, f->p, f->n))
-		return;
+		return false;
 	if (o->values < UINT32_MAX)
 		o->values++;
 	look_for_date(o, f);
 	if (!is_open(o))
-		return;
+		return false;
 	if (number_f64(f->p, f->n, &v) == NUMBER_BAD)
-		o->text = true;
-	else if (o->width && !o->wide && number_needs_f64(f->p, f->n))
-		o->wide = true;
+		return o->text = true;
+	if (o->width && !o->wide && number_needs_f64(f->p, f->n))
+		return o->wide = true;
+	return false;
 }
 
-void
+bool
 infer_record(const struct schema *s, struct infer_column *open,
 	     const struct record *rec)
 {
 	size_t n = rec->nfield < s->ncolumn ? rec->nfield : s->ncolumn;
+	bool changed = false;
 
 	for (size_t c = 0; c < n; c++) {
 		if (open[c].type || open[c].width)
-			look(s, &open[c], &rec->field[c]);
+			changed |= look(s, &open[c], &rec->field[c]);
 	}
+	return changed;
 }
 
 bool

@@ -27,8 +27,9 @@ struct infer_column {
 	bool dates;	 /* every value is an ISO 8601 date */
 };
 
-/* Takes the record into account. */
-void infer_record(const struct schema *s, struct infer_column *open,
+/* Takes the record into account; true if the type of a column is another for
+ * it. */
+bool infer_record(const struct schema *s, struct infer_column *open,
 		  const struct record *rec);
 /* libsvm: true if the record's label is not missing and no number. */
 bool infer_libsvm_text(const struct schema *s, const struct record *rec);

@@ -83,31 +83,42 @@ rowcode_release(struct rowcode *rc)
 	*rc = (struct rowcode){0};
 }
 
-/* Number of the value, or CELL_INLINE. */
 static uint32_t
-number_of(struct rowcode *rc, size_t i, const struct typed_value *v)
+intern_value(struct rowcode *rc, size_t i, const struct typed_value *v)
 {
 	struct intern *t = &rc->values[i];
-	uint32_t last = rc->last[i];
-	uint64_t hash;
-	size_t bytes;
+	uint64_t hash = hash64(v->p, v->n);
+	size_t before = t->nentry, bytes;
+	uint32_t number;
 
-	if (last != INTERN_NONE && t->entry[last].n == v->n &&
-	    memcmp(t->entry[last].p, v->p, v->n) == 0)
-		return last;
-	hash = hash64(v->p, v->n);
-	if (rc->interned_bytes >= rc->limit_bytes || t->nentry >= CODE_LIMIT) {
-		last = intern_find(t, v->p, v->n, hash);
-	} else {
-		last = intern_add(t, v->p, v->n, hash);
+	if (rc->interned_bytes >= rc->limit_bytes || before >= CODE_LIMIT)
+		return intern_find(t, v->p, v->n, hash);
+	number = intern_add(t, v->p, v->n, hash);
+	if (t->nentry > before) {
 		bytes = intern_bytes(t);
 		rc->interned_bytes += bytes - rc->values_bytes[i];
 		rc->values_bytes[i] = bytes;
 	}
-	if (last == INTERN_NONE)
+	return number;
+}
+
+/* Number of the value, or CELL_INLINE. */
+static inline uint32_t
+number_of(struct rowcode *rc, size_t i, const struct typed_value *v)
+{
+	uint32_t number = rc->last[i];
+
+	if (number != INTERN_NONE) {
+		const struct intern_entry *e = &rc->values[i].entry[number];
+
+		if (e->n == v->n && memcmp(e->p, v->p, v->n) == 0)
+			return number;
+	}
+	number = intern_value(rc, i, v);
+	if (number == INTERN_NONE)
 		return CELL_INLINE;
-	rc->last[i] = last;
-	return last;
+	rc->last[i] = number;
+	return number;
 }
 
 static void
@@ -128,31 +139,28 @@ put_category(struct rowcode *rc, size_t i, const struct typed_value *v)
 	strbuf_add(&rc->row, v->p, v->n);
 }
 
+/* Inline values may move the row, so its address is taken each time. */
 static void
-put_cell(struct rowcode *rc, size_t i, const struct typed_value *v)
+put_cells(struct rowcode *rc, const struct typed_value *v)
 {
-	const struct schema_feature *f = &rc->s->feature[i];
-	char *cell = rc->row.buf + rc->cell_at[i];
-	double x = v->missing ? NAN : v->number;
-	float narrow;
+	const struct schema_feature *f = rc->s->feature;
+	const size_t *at = rc->cell_at;
+	size_t n = rc->s->nfeature;
 
-	switch (f->kind) {
-	case FEATURE_F32:
-		narrow = (float)x;
-		memcpy(cell, &narrow, sizeof(narrow));
-		break;
-	case FEATURE_F64:
-		memcpy(cell, &x, sizeof(x));
-		break;
-	case FEATURE_CATEGORY:
-		if (f->part == DT_NONE)
+	for (size_t i = 0; i < n; i++, v++) {
+		char *cell = rc->row.buf + at[i];
+		double x = v->missing ? NAN : v->number;
+		float narrow = (float)x;
+
+		if (f[i].kind == FEATURE_F32)
+			memcpy(cell, &narrow, sizeof(narrow));
+		else if (f[i].kind == FEATURE_F64)
+			memcpy(cell, &x, sizeof(x));
+		else if (f[i].part == DT_NONE)
 			put_category(rc, i, v);
 		else
 			*cell =
 			    (char)(v->missing ? PART_MISSING : (int)v->number);
-		break;
-	case FEATURE_SPARSE:
-		break;
 	}
 }
 
@@ -174,7 +182,9 @@ rowcode_put(struct rowcode *rc, const struct typed_row *row, double label,
 	uint32_t length;
 
 	strbuf_reset(sb);
-	strbuf_extend(sb, rc->fixed_bytes);
+	strbuf_reserve(sb, rc->fixed_bytes);
+	sb->len = rc->fixed_bytes; /* every byte of it is set below */
+	memset(sb->buf + ROW_SPLIT_AT, 0, ROW_LABEL_AT - ROW_SPLIT_AT);
 	sb->buf[ROW_SPLIT_AT] = (char)row->split;
 	memcpy(sb->buf + ROW_LABEL_AT, &label, sizeof(label));
 	if (rc->weight_at)
@@ -184,8 +194,7 @@ rowcode_put(struct rowcode *rc, const struct typed_row *row, double label,
 	if (rc->s->input == INPUT_LIBSVM) {
 		put_entries(rc, row);
 	} else {
-		for (size_t i = 0; i < rc->s->nfeature; i++)
-			put_cell(rc, i, &row->value[i]);
+		put_cells(rc, row->value);
 	}
 	if (sb->len > INT32_MAX)
 		return error_set(err, EXIT_DATA, "a row of more than 2 GB");

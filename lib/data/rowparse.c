@@ -25,12 +25,28 @@ struct moment {
 	struct datetime dt;
 };
 
+/* How a feature is read. */
+struct step {
+	enum { STEP_F32, STEP_F64, STEP_CATEGORY, STEP_PART } op;
+	uint32_t column;
+	uint32_t field;	 /* in the record */
+	uint32_t moment; /* STEP_PART */
+	enum datetime_part part;
+};
+
+/* What a field holds that a short record was padded with. */
+static const char no_field[1];
+
 struct rowparse {
 	struct arena arena; /* names of the header */
 	const struct schema *s;
 	enum rowparse_need need;
-	size_t nfield; /* of every record */
-	int *field;    /* [ncolumn] position in the record, or ABSENT */
+	size_t nfield;		     /* of every record */
+	const struct field *fields;  /* of this record, [nfield] */
+	struct field *padded;	     /* [nfield] where it had fewer */
+	struct step *step;	     /* [nfeature] */
+	struct split_identity start; /* of every row's identity */
+	int *field; /* [ncolumn] position in the record, or ABSENT */
 
 	int label, weight, split, time; /* columns, or ABSENT */
 	uint32_t *identity;		/* columns */
@@ -168,6 +184,30 @@ note_moments(struct rowparse *p)
 }
 
 static void
+note_steps(struct rowparse *p)
+{
+	const struct schema *s = p->s;
+
+	p->step = xcalloc(s->nfeature + 1, sizeof(*p->step));
+	for (size_t i = 0; i < s->nfeature; i++) {
+		const struct schema_feature *f = &s->feature[i];
+		struct step *step = &p->step[i];
+
+		step->column = f->column;
+		step->field = (uint32_t)p->field[f->column];
+		step->part = f->part;
+		if (f->part != DT_NONE) {
+			step->op = STEP_PART;
+			step->moment = (uint32_t)p->moment_of[f->column];
+		} else if (f->kind == FEATURE_CATEGORY) {
+			step->op = STEP_CATEGORY;
+		} else {
+			step->op = f->kind == FEATURE_F32 ? STEP_F32 : STEP_F64;
+		}
+	}
+}
+
+static void
 note_missing(struct rowparse *p)
 {
 	for (size_t i = 0; i < p->s->nmissing; i++) {
@@ -233,6 +273,8 @@ rowparse_new(const struct schema *s, const struct record *header,
 	}
 	note_roles(p);
 	note_moments(p);
+	note_steps(p);
+	split_identity_begin(&p->start, &s->split);
 	return p;
 }
 
@@ -242,6 +284,8 @@ rowparse_free(struct rowparse *p)
 	if (!p)
 		return;
 	free(p->field);
+	free(p->padded);
+	free(p->step);
 	free(p->identity);
 	free(p->moment);
 	free(p->moment_of);
@@ -301,31 +345,29 @@ bad_value(const struct rowparse *p, const struct record *rec, uint32_t column,
 			    f->n > SHOWN_MAX ? "..." : "", c->hint);
 }
 
-static bool
-is_missing(const struct rowparse *p, const char *text, size_t n)
+/* The field of a column that is in the header. */
+static inline const struct field *
+field_of(const struct rowparse *p, uint32_t column)
 {
-	uint64_t lengths;
+	return &p->fields[p->field[column]];
+}
 
-	if (n == 0)
-		return p->empty_missing;
-	lengths = p->missing_length[(unsigned char)text[0]];
+static bool
+is_token(const struct rowparse *p, const char *text, size_t n)
+{
+	uint64_t lengths = p->missing_length[(unsigned char)text[0]];
+
 	return (lengths >> (n < 63 ? n : 63) & 1) &&
 	       schema_is_missing(p->s, text, n);
 }
 
-/* The field of a column; NULL where a short record was padded. */
-static const struct field *
-field_of(const struct rowparse *p, const struct record *rec, uint32_t column)
-{
-	int i = p->field[column];
-
-	return i != ABSENT && (size_t)i < rec->nfield ? &rec->field[i] : NULL;
-}
-
-static bool
+static inline bool
 value_missing(const struct rowparse *p, const struct field *f)
 {
-	return !f || is_missing(p, f->p, f->n);
+	if (f->n == 0)
+		return p->empty_missing || f->p == no_field;
+	return p->missing_length[(unsigned char)f->p[0]] &&
+	       is_token(p, f->p, f->n);
 }
 
 /* What to do with a field that number_*() did not like: 0 if it counts as
@@ -343,11 +385,11 @@ no_number(const struct rowparse *p, const struct record *rec, uint32_t column,
 }
 
 /* 1: *v is set, 0: missing, -1: error. */
-static int
+static inline int
 read_f64(const struct rowparse *p, const struct record *rec, uint32_t column,
 	 double *v, struct error *err)
 {
-	const struct field *f = field_of(p, rec, column);
+	const struct field *f = field_of(p, column);
 	enum number_status status;
 
 	if (value_missing(p, f))
@@ -358,11 +400,11 @@ read_f64(const struct rowparse *p, const struct record *rec, uint32_t column,
 	return no_number(p, rec, column, status, err);
 }
 
-static int
+static inline int
 read_f32(const struct rowparse *p, const struct record *rec, uint32_t column,
 	 double *v, struct error *err)
 {
-	const struct field *f = field_of(p, rec, column);
+	const struct field *f = field_of(p, column);
 	enum number_status status;
 	float narrow;
 
@@ -400,9 +442,9 @@ read_moment(const struct rowparse *p, const struct record *rec,
 	    struct moment *m, struct error *err)
 {
 	const struct schema_column *c = &p->s->column[m->column];
-	const struct field *f = field_of(p, rec, m->column);
+	const struct field *f = field_of(p, m->column);
 
-	if (m->n && f && f->n == m->n && memcmp(f->p, m->text, m->n) == 0)
+	if (m->n && f->n == m->n && memcmp(f->p, m->text, m->n) == 0)
 		return 0;
 	m->n = 0;
 	m->missing = value_missing(p, f);
@@ -534,18 +576,27 @@ label_is_number(const struct schema *s)
 	return s->task == TASK_REGRESSION || s->positive_op != OP_NONE;
 }
 
+/* Where to point to for a column, even if its field was padded. */
+static size_t
+place_of(const struct rowparse *p, const struct record *rec, uint32_t column)
+{
+	size_t i = (size_t)p->field[column];
+
+	return i < rec->nfield ? i : rec->nfield - 1;
+}
+
 static int
 read_label(const struct rowparse *p, const struct record *rec,
 	   struct typed_row *row, struct error *err)
 {
 	uint32_t c = (uint32_t)p->label;
-	const struct field *f = field_of(p, rec, c);
+	const struct field *f = field_of(p, c);
 	double v = 0;
 	int got;
 
-	row->label_text = f ? f->p : "";
-	row->label_bytes = f ? f->n : 0;
-	if (!f || (is_missing(p, f->p, f->n) && !is_positive(p->s, f->p, f->n)))
+	row->label_text = f->p;
+	row->label_bytes = f->n;
+	if (value_missing(p, f) && !is_positive(p->s, f->p, f->n))
 		return 0;
 	if (!label_is_number(p->s))
 		return label_of_class(p, rec, (size_t)p->field[c], row, err);
@@ -559,10 +610,10 @@ read_weight(const struct rowparse *p, const struct record *rec, double *weight,
 {
 	uint32_t c = (uint32_t)p->weight;
 	const char *name = p->s->column[c].name;
-	const struct field *f = field_of(p, rec, c);
+	const struct field *f = field_of(p, c);
 
 	if (value_missing(p, f))
-		return record_error(rec, f ? (size_t)p->field[c] : 0, err,
+		return record_error(rec, place_of(p, rec, c), err,
 				    "\"%s\": the weight is missing", name);
 	if (number_f64(f->p, f->n, weight) != NUMBER_OK || *weight < 0)
 		return bad_value(p, rec, c, &NOT_WEIGHT, err);
@@ -587,23 +638,21 @@ read_time(const struct rowparse *p, const struct record *rec, double *t,
 		return 0;
 	*t = NAN;
 	if (got == 0 && p->need == ROWPARSE_ALL)
-		return record_error(
-		    rec,
-		    (size_t)p->field[c] < rec->nfield ? (size_t)p->field[c] : 0,
-		    err, "\"%s\": the time is missing", p->s->column[c].name);
+		return record_error(rec, place_of(p, rec, c), err,
+				    "\"%s\": the time is missing",
+				    p->s->column[c].name);
 	return got;
 }
 
 static uint8_t
-hash_bucket(const struct rowparse *p, const struct record *rec)
+hash_bucket(const struct rowparse *p)
 {
-	struct split_identity id;
+	struct split_identity id = p->start;
 
-	split_identity_begin(&id, &p->s->split);
 	for (size_t i = 0; i < p->nidentity; i++) {
-		const struct field *f = field_of(p, rec, p->identity[i]);
+		const struct field *f = field_of(p, p->identity[i]);
 
-		split_identity_add(&id, f ? f->p : "", f ? f->n : 0);
+		split_identity_add(&id, f->p, f->n);
 	}
 	return split_identity_bucket(&id);
 }
@@ -616,16 +665,17 @@ read_split(const struct rowparse *p, const struct record *rec, uint8_t *split,
 	int byte;
 
 	/* Without an identity only a column or the time can hold out. */
-	*split = p->has_identity ? hash_bucket(p, rec) : SPLIT_BUCKETS - 1;
+	*split = p->has_identity ? hash_bucket(p) : SPLIT_BUCKETS - 1;
 	if (p->s->split.by != SPLIT_BY_COLUMN || p->split == ABSENT)
 		return 0;
-	f = field_of(p, rec, (uint32_t)p->split);
-	byte = f ? split_byte_of_word(f->p, f->n, *split) : -1;
-	if (byte < 0 && f)
-		return bad_value(p, rec, (uint32_t)p->split, &NOT_PART, err);
-	if (byte < 0)
-		return record_error(rec, 0, err, "\"%s\": %s",
+	f = field_of(p, (uint32_t)p->split);
+	byte = split_byte_of_word(f->p, f->n, *split);
+	if (byte < 0 && f->p == no_field)
+		return record_error(rec, place_of(p, rec, (uint32_t)p->split),
+				    err, "\"%s\": %s",
 				    p->s->column[p->split].name, NOT_PART.what);
+	if (byte < 0)
+		return bad_value(p, rec, (uint32_t)p->split, &NOT_PART, err);
 	*split = (uint8_t)byte;
 	return 0;
 }
@@ -658,29 +708,29 @@ static int
 read_features(const struct rowparse *p, const struct record *rec,
 	      struct typed_row *row, struct error *err)
 {
-	const struct schema *s = p->s;
+	const struct step *step = p->step, *end = step + p->s->nfeature;
+	struct typed_value *v = row->value;
+	const struct field *f;
+	int got;
 
-	for (size_t i = 0; i < s->nfeature; i++) {
-		const struct schema_feature *ft = &s->feature[i];
-		struct typed_value *v = &row->value[i];
-		const struct field *f;
-		int got;
-
-		if (ft->part != DT_NONE) {
-			part_value(&p->moment[p->moment_of[ft->column]],
-				   ft->part, v);
+	for (; step < end; step++, v++) {
+		switch (step->op) {
+		case STEP_PART:
+			part_value(&p->moment[step->moment], step->part, v);
 			continue;
-		}
-		if (ft->kind == FEATURE_CATEGORY) {
-			f = field_of(p, rec, ft->column);
+		case STEP_CATEGORY:
+			f = &p->fields[step->field];
 			v->missing = value_missing(p, f);
-			v->p = f ? f->p : "";
-			v->n = f ? f->n : 0;
+			v->p = f->p;
+			v->n = f->n;
 			continue;
+		case STEP_F32:
+			got = read_f32(p, rec, step->column, &v->number, err);
+			break;
+		default:
+			got = read_f64(p, rec, step->column, &v->number, err);
+			break;
 		}
-		got = ft->kind == FEATURE_F32
-			  ? read_f32(p, rec, ft->column, &v->number, err)
-			  : read_f64(p, rec, ft->column, &v->number, err);
 		if (got < 0)
 			return -1;
 		v->missing = got == 0;
@@ -689,15 +739,15 @@ read_features(const struct rowparse *p, const struct record *rec,
 }
 
 static void
-read_key(const struct rowparse *p, const struct record *rec, struct strbuf *key)
+read_key(const struct rowparse *p, struct strbuf *key)
 {
 	const struct schema *s = p->s;
 
 	strbuf_reset(key);
 	for (size_t i = 0; i < s->ngroup_column; i++) {
-		const struct field *f = field_of(p, rec, s->group_column[i]);
+		const struct field *f = field_of(p, s->group_column[i]);
 
-		groupkey_add(key, f ? f->p : "", f ? f->n : 0);
+		groupkey_add(key, f->p, f->n);
 	}
 	if (s->ngroup_column == 0)
 		groupkey_add(key, "all", 3);
@@ -705,26 +755,37 @@ read_key(const struct rowparse *p, const struct record *rec, struct strbuf *key)
 
 /* --- rows --- */
 
+static void
+pad_fields(struct rowparse *p, const struct record *rec)
+{
+	if (!p->padded)
+		p->padded = xcalloc(p->nfield, sizeof(*p->padded));
+	for (size_t i = 0; i < p->nfield; i++)
+		p->padded[i] = i < rec->nfield ? rec->field[i]
+					       : (struct field){.p = no_field};
+	p->fields = p->padded;
+}
+
 /* Sets *fate to ROW_RAGGED for a record to be skipped. */
 static int
-check_fields(const struct rowparse *p, const struct record *rec,
-	     enum row_fate *fate, struct error *err)
+check_fields(struct rowparse *p, const struct record *rec, enum row_fate *fate,
+	     struct error *err)
 {
 	const char *than = p->s->header ? "the header" : "the first row";
+	size_t at = rec->nfield < p->nfield ? rec->nfield - 1 : p->nfield;
 
+	p->fields = rec->field;
 	if (rec->nfield == p->nfield)
 		return 0;
 	if (p->s->ragged == RAGGED_SKIP) {
 		*fate = ROW_RAGGED;
 		return 0;
 	}
-	if (rec->nfield > p->nfield)
-		return record_error(rec, p->nfield, err,
-				    "%zu fields, %s has %zu (see --ragged)",
-				    rec->nfield, than, p->nfield);
-	if (p->s->ragged == RAGGED_PAD)
+	if (p->s->ragged == RAGGED_PAD && rec->nfield < p->nfield) {
+		pad_fields(p, rec);
 		return 0;
-	return record_error(rec, rec->nfield - 1, err,
+	}
+	return record_error(rec, at, err,
 			    "%zu fields, %s has %zu (see --ragged)",
 			    rec->nfield, than, p->nfield);
 }
@@ -733,14 +794,16 @@ static int
 label_fate(const struct rowparse *p, const struct record *rec, int got,
 	   enum row_fate *fate, struct error *err)
 {
-	size_t i = p->label == ABSENT ? 0 : (size_t)p->field[p->label];
-
 	if (got < 0)
 		return -1;
 	if (got > 0)
 		return 0;
 	if (p->s->missing_label_error && p->need == ROWPARSE_ALL)
-		return record_error(rec, i < rec->nfield ? i : 0, err,
+		return record_error(rec,
+				    p->label == ABSENT
+					? 0
+					: place_of(p, rec, (uint32_t)p->label),
+				    err,
 				    "the label is missing (see "
 				    "--missing-label)");
 	*fate = ROW_NO_LABEL;
@@ -787,7 +850,7 @@ delimited_row(struct rowparse *p, const struct record *rec,
 	if (read_split(p, rec, &row->split, err) < 0 ||
 	    read_features(p, rec, row, err) < 0)
 		return -1;
-	read_key(p, rec, &row->key);
+	read_key(p, &row->key);
 	return 0;
 }
 
@@ -844,7 +907,7 @@ libsvm_label(struct rowparse *p, const struct record *rec,
 
 	row->label_text = text;
 	row->label_bytes = n;
-	if (is_missing(p, text, n) && !is_positive(p->s, text, n))
+	if (is_token(p, text, n) && !is_positive(p->s, text, n))
 		return 0;
 	if (!label_is_number(p->s))
 		return label_of_class(p, rec, 0, row, err);

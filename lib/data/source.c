@@ -32,7 +32,8 @@ struct source {
 	struct field *header_field;
 	struct strbuf header_bytes;
 
-	bool keep; /* records are kept as they come */
+	bool settled;
+	bool keep; /* records have to be kept, or nothing can be read again */
 	struct kept_file *kept;
 	size_t nkept, kept_cap;
 	struct record_reader *replay; /* over kept[at] */
@@ -246,7 +247,9 @@ next_kept(struct source *s, struct record *rec, struct error *err)
 		s->replay = NULL;
 		s->at_line = 0;
 	}
-	free_kept(s);
+	s->replaying = false;
+	if (s->settled)
+		free_kept(s);
 	return 0;
 }
 
@@ -267,7 +270,7 @@ source_next(struct source *s, struct record *rec, struct error *err)
 	} else {
 		got = next_record(s, rec, err);
 	}
-	if (got == 1 && s->keep)
+	if (got == 1 && s->keep && !s->settled)
 		keep_record(s, rec);
 	return got;
 }
@@ -278,7 +281,9 @@ source_rewind(struct source *s, struct error *err)
 	struct record rec;
 
 	if (s->keep) {
-		s->keep = false;
+		record_reader_free(s->replay);
+		s->replay = NULL;
+		s->at = s->at_line = 0;
 		s->replaying = true;
 		return 0;
 	}
@@ -296,6 +301,14 @@ source_rewind(struct source *s, struct error *err)
 				       "%s: changed while being read", s->name);
 	s->file = record_file_index(s->reader) + 1;
 	return 0;
+}
+
+void
+source_settle(struct source *s)
+{
+	s->settled = true;
+	if (!s->replaying)
+		free_kept(s);
 }
 
 uint64_t

@@ -3,9 +3,9 @@
 
 /*
  * source - the data records of several files with equal headers, of which the
- * first part can be read twice: once to see what is in it, once for good.
- * Regular files are opened anew; of a pipe the records are kept in memory
- * until the rewind.
+ * first part can be read again: to see what is in it before it is read for
+ * good.  Regular files are opened anew; of a pipe the records are kept in
+ * memory until source_settle().
  */
 
 #include <stdbool.h>
@@ -37,8 +37,10 @@ const char *source_name(const struct source *s);
 
 /* As record_next(); headers are left out, having been checked. */
 int source_next(struct source *s, struct record *rec, struct error *err);
-/* Back to the first record; legal once. */
+/* Back to the first record; legal until source_settle(), which says that
+ * there will be no more of it. */
 int source_rewind(struct source *s, struct error *err);
+void source_settle(struct source *s);
 uint64_t source_bytes(const struct source *s); /* read so far */
 
 #endif
