@@ -97,19 +97,29 @@ no_workers_left() {
 	return 1
 }
 
-# journal_bytes N: waits until the journals of run hold so many bytes while
-# $started is at work.
-journal_bytes() {
-	local n=0
-	while [ "$n" -lt "$1" ]; do
+# journal_until N WHAT...: waits until WHAT, given the journals of run, prints
+# at least N, while $started is at work.
+journal_until() {
+	local n=0 want=$1
+	shift
+	while [ "$n" -lt "$want" ]; do
 		if ! kill -0 "$started" 2>/dev/null; then
-			echo "ended before $1 bytes were in the journal"
+			echo "ended at $n of $want"
 			cat err
 			return 1
 		fi
-		n=$(cat run/journal/* 2>/dev/null | wc -c)
+		n=$(cat run/journal/* 2>/dev/null | "$@" || :)
 		sleep 0.01
 	done
+}
+
+journal_bytes() {
+	journal_until "$1" wc -c
+}
+
+# So many finished models, known by why they ended.
+journal_models() {
+	journal_until "$1" grep -a -c 'gradient is small\|no longer falls'
 }
 
 # kill_when N COMMAND...: kill -9 of kp-train when run's journals have N bytes.
