@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/bytes.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "data/datetime.h"
@@ -962,86 +961,4 @@ typed_row_release(struct typed_row *row)
 	strbuf_release(&row->key);
 	free(row->value);
 	*row = (struct typed_row){0};
-}
-
-enum part
-typed_row_part(const struct typed_row *row, const struct schema *s,
-	       const struct group_facts *facts)
-{
-	uint8_t byte = row->split;
-
-	if (s->split.by == SPLIT_BY_TIME && row->time > facts->time_cutoff)
-		byte = SPLIT_HOLDOUT;
-	return split_part(&s->split, byte, facts->all_train);
-}
-
-/* --- into a block --- */
-
-static uint32_t
-category_code(const struct schema *s, const struct feature_facts *f,
-	      const struct typed_value *v)
-{
-	uint64_t hash;
-
-	if (v->missing)
-		return CODE_MISSING;
-	hash = hash64(v->p, v->n);
-	if (!s->hash_bits)
-		return facts_code(f, hash, v->p, v->n);
-	if (s->hash_bits < 64)
-		hash &= (UINT64_C(1) << s->hash_bits) - 1;
-	return facts_code(f, hash, "", 0);
-}
-
-static void
-put_sparse(const struct typed_row *row, const struct feature_facts *f,
-	   struct block_column *c, uint32_t r)
-{
-	uint64_t at = c->start[r];
-
-	for (size_t i = 0; i < row->nentry; i++, at++) {
-		c->entry_code[at] = facts_sparse_code(f, row->entry_index[i]);
-		c->entry_value[at] = row->entry_value[i];
-	}
-	c->start[r + 1] = at;
-}
-
-static void
-put_missing(struct block_column *c, uint32_t r)
-{
-	c->missing[r / 8] |= (uint8_t)(1u << (r % 8));
-}
-
-void
-typed_row_to_block(const struct typed_row *row, const struct schema *s,
-		   const struct group_facts *facts, struct block *b, uint32_t r)
-{
-	b->label[r] = row->label;
-	if (b->weight)
-		b->weight[r] = row->weight;
-	b->split[r] = row->split;
-	if (s->split.by == SPLIT_BY_TIME && row->time > facts->time_cutoff)
-		b->split[r] = SPLIT_HOLDOUT;
-	for (size_t i = 0; i < s->nfeature; i++) {
-		const struct typed_value *v = &row->value[i];
-		struct block_column *c = &b->column[i];
-		double x = v->missing ? 0 : v->number;
-
-		switch (s->feature[i].kind) {
-		case FEATURE_F32:
-			c->f32[r] = (float)x;
-			break;
-		case FEATURE_F64:
-			c->f64[r] = x;
-			break;
-		case FEATURE_CATEGORY:
-			c->code[r] = category_code(s, &facts->feature[i], v);
-			continue;
-		case FEATURE_SPARSE:
-			put_sparse(row, &facts->feature[i], c, r);
-			continue;
-		}
-		if (v->missing)
-			put_missing(c, r);
-	}
 }

@@ -528,7 +528,9 @@ int
 spill_finish(struct spill *s, struct error *err)
 {
 	if (s->nrun == 0) {
-		qsort(s->group, s->ngroup, sizeof(*s->group), compare_groups);
+		if (s->ngroup)
+			qsort(s->group, s->ngroup, sizeof(*s->group),
+			      compare_groups);
 		return 0;
 	}
 	if (s->ngroup && write_run(s, err) < 0)
