@@ -51,7 +51,8 @@ awk -v a="$kp" -v b="$peer" 'BEGIN {
 	split(a, x, " ")
 	split(b, y, " ")
 	d = x[1] - y[1]
-	printf "difference %+.6f (%s)\n", d, d < 0.0005 && d > -0.0005 && \
-	    x[2] == y[2] ? "within 0.0005" : "too much"
-	exit !(d < 0.0005 && d > -0.0005 && x[2] == y[2])
+	near = d < 0.0005 && d > -0.0005 && x[2] == y[2]
+	printf("difference %+.6f (%s)\n", d,
+	    near ? "within 0.0005" : "too much")
+	exit !near
 }'
