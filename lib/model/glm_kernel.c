@@ -3,39 +3,44 @@
 
 #include "model/glm_kernel.h"
 
-#include <math.h>
 #include <string.h>
 #include "base/fmath_lanes.h"
 
 #define JOIN2(a, b) a##_##b
 #define JOIN(a, b) JOIN2(a, b)
+#define STRING2(a) #a
+#define STRING(a) STRING2(a)
 
 typedef double v1d;
+typedef double v2d __attribute__((vector_size(16), aligned(16)));
 typedef double v4d __attribute__((vector_size(32), aligned(32)));
 
+/* Vectors that the instruction set has: gcc takes wider ones to memory. */
+#if defined(__AVX512F__)
+#define UP_TO_4 v4d
+#define UP_TO_8 v8d
+#elif defined(__AVX__)
+#define UP_TO_4 v4d
+#define UP_TO_8 v4d
+#else
+#define UP_TO_4 v2d
+#define UP_TO_8 v2d
+#endif
+
 #define INLINE static inline __attribute__((always_inline))
+#define BATCH_CELLS 128 /* rows x lanes that are worked on at once */
 
-/* d loss/dz and loss at 8 margins; y: labels. */
+/* p and tail of fmath_logistic() at n margins, n rounded up to 8. */
 INLINE void
-evaluate_loss(enum loss loss, v8d z, v8d y, v8d *residual, v8d *value)
+logistic(const double *z, size_t n, double *p, double *tail)
 {
-	if (loss == LOSS_LOGISTIC) {
-		v8d sign = 1.0 - 2.0 * y, p, tail;
-		v8d s = sign * z;
+	for (size_t i = 0; i < n; i += 8) {
+		v8d mean, rest;
 
-		v8d_logistic(s, &p, &tail);
-		*residual = sign * p;
-		*value = v8d_max(s, v8d_splat(0)) + tail;
-	} else {
-		*residual = z - y;
-		*value = 0.5 * *residual * *residual;
+		v8d_logistic(*(const v8d *)(z + i), &mean, &rest);
+		*(v8d *)(p + i) = mean;
+		*(v8d *)(tail + i) = rest;
 	}
-}
-
-INLINE v8d
-round_to(v8d t, v8d grid)
-{
-	return (t + grid) - grid;
 }
 
 /* Slot number k of row i. */
@@ -51,13 +56,13 @@ hot_slot(const struct rows *r, bool wide, size_t i, size_t k)
 #define VECTOR v1d
 #include "model/glm_kernel.c"
 #define LANES 4
-#define VECTOR v4d
+#define VECTOR UP_TO_4
 #include "model/glm_kernel.c"
 #define LANES 8
-#define VECTOR v8d
+#define VECTOR UP_TO_8
 #include "model/glm_kernel.c"
 #define LANES 16
-#define VECTOR v8d
+#define VECTOR UP_TO_8
 #include "model/glm_kernel.c"
 
 static void
@@ -75,7 +80,7 @@ accumulate(const struct rows *r, const struct glm_sums *s)
 
 static void
 margins(const struct rows *r, const double *w, size_t width, size_t first,
-	size_t n, double *z)
+        size_t n, double *z)
 {
 	if (width == 1)
 		margins_1(r, w, first, n, z);
@@ -100,9 +105,6 @@ mean(enum loss loss, double *z, size_t n)
 	}
 }
 
-#define STRING2(a) #a
-#define STRING(a) STRING2(a)
-
 const struct glm_kernel JOIN(glm_kernel, KP_ISA) = {
     .isa = STRING(KP_ISA),
     .accumulate = accumulate,
@@ -114,18 +116,15 @@ const struct glm_kernel JOIN(glm_kernel, KP_ISA) = {
 
 #define NAME(f) JOIN(f, LANES)
 #define PARTS (LANES * sizeof(double) / sizeof(VECTOR)) /* vectors of a row */
-#define BATCH (LANES < 8 ? 8 / LANES : 1)		/* rows at once */
-#define EIGHTS (BATCH * LANES / 8)
-#define TILES (LANES < 8 ? 1 : LANES / 8) /* v8d that hold every lane */
+#define BATCH (BATCH_CELLS / LANES)
 
 INLINE void
 NAME(margin)(const struct rows *r, const double *w, bool wide, size_t i,
-	     double *out)
+             VECTOR *z)
 {
 	const struct view *v = r->view;
 	const double *x = r->num + i * v->nnum;
 	const VECTOR *b = (const VECTOR *)w;
-	VECTOR z[PARTS];
 
 	for (size_t p = 0; p < PARTS; p++)
 		z[p] = b[v->d * PARTS + p];
@@ -141,28 +140,25 @@ NAME(margin)(const struct rows *r, const double *w, bool wide, size_t i,
 	if (v->sparse)
 		for (size_t e = r->start[i]; e < r->start[i + 1]; e++)
 			for (size_t p = 0; p < PARTS; p++)
-				z[p] += r->value[e] * b[r->slot[e] * PARTS + p];
-	for (size_t p = 0; p < PARTS; p++)
-		((VECTOR *)out)[p] = z[p];
+				z[p] +=
+				    r->value[e] * b[r->slot[e] * PARTS + p];
 }
 
 /* Adds the gradient of row i: wr is its weighted residual, hot the same
- * rounded to the grid of one-hots, bound [LANES] that of the residual. */
+ * rounded to the grid of one-hots, m the bound of the residual. */
 INLINE void
 NAME(scatter)(const struct rows *r, const struct glm_sums *s, bool wide,
-	      size_t i, const double *wr, const double *hot,
-	      const double *bound)
+              size_t i, const VECTOR *wr, const VECTOR *hot, const VECTOR *m)
 {
 	const struct view *v = r->view;
 	const double *x = r->num + i * v->nnum;
-	const VECTOR *a = (const VECTOR *)wr, *m = (const VECTOR *)bound;
 	VECTOR *g = (VECTOR *)s->g;
 
 	for (size_t k = 0; k < v->nhot; k++) {
 		size_t j = hot_slot(r, wide, i, k);
 
 		for (size_t p = 0; p < PARTS; p++)
-			g[j * PARTS + p] += ((const VECTOR *)hot)[p];
+			g[j * PARTS + p] += hot[p];
 	}
 	for (size_t k = 0; k < v->nnum; k++) {
 		size_t j = v->num[k];
@@ -170,7 +166,7 @@ NAME(scatter)(const struct rows *r, const struct glm_sums *s, bool wide,
 		for (size_t p = 0; p < PARTS; p++) {
 			VECTOR grid = s->base[j] * m[p];
 
-			g[j * PARTS + p] += (a[p] * x[k] + grid) - grid;
+			g[j * PARTS + p] += (wr[p] * x[k] + grid) - grid;
 		}
 	}
 	if (!v->sparse)
@@ -181,100 +177,134 @@ NAME(scatter)(const struct rows *r, const struct glm_sums *s, bool wide,
 		for (size_t p = 0; p < PARTS; p++) {
 			VECTOR grid = s->base[j] * m[p];
 
-			g[j * PARTS + p] += (a[p] * r->value[e] + grid) - grid;
+			g[j * PARTS + p] += (wr[p] * r->value[e] + grid) - grid;
 		}
 	}
 }
 
-/* 8 elements k*8.. of [BATCH][LANES] that hold one value per row. */
-INLINE v8d
-NAME(spread)(const double *row, size_t k)
+INLINE VECTOR
+NAME(larger)(VECTOR a, VECTOR b)
 {
 #if LANES == 1
-	(void)k;
-	return (v8d){row[0], row[1], row[2], row[3],
-		     row[4], row[5], row[6], row[7]};
-#elif LANES == 4
-	(void)k;
-	return (v8d){row[0], row[0], row[0], row[0],
-		     row[1], row[1], row[1], row[1]};
+	return a > b ? a : b;
 #else
-	return v8d_splat(row[k / TILES]);
+	__typeof__(a > b) mask = a > b;
+
+	return (VECTOR)(((__typeof__(mask))a & mask) |
+	                ((__typeof__(mask))b & ~mask));
 #endif
 }
 
-/* One value per lane, as the 8 elements from k*8 of [BATCH][LANES] see it. */
-INLINE v8d
-NAME(tile)(const double *lane, size_t k)
-{
-	v8d t;
+/* What a pass keeps at hand, to be added to struct glm_sums at its end. */
+struct NAME(tally) {
+	VECTOR bound[PARTS], hot_grid[PARTS], loss_grid[PARTS];
+	VECTOR intercept[PARTS], sum[PARTS], rmax[PARTS], lmax[PARTS];
+};
 
-	for (size_t i = 0; i < 8; i++)
-		t[i] = lane[(k * 8 + i) % LANES];
-	return t;
+INLINE void
+NAME(begin)(struct NAME(tally) *t, const struct glm_sums *s)
+{
+	memset(t, 0, sizeof *t);
+	memcpy(t->bound, s->residual_bound, sizeof t->bound);
+	memcpy(t->loss_grid, s->loss_bound, sizeof t->loss_grid);
+	for (size_t p = 0; p < PARTS; p++) {
+		t->hot_grid[p] = s->base1 * t->bound[p];
+		t->loss_grid[p] *= s->base1;
+	}
 }
 
 INLINE void
-NAME(pass)(const struct rows *r, const struct glm_sums *s, bool wide,
-	   enum loss loss)
+NAME(finish)(const struct NAME(tally) *t, const struct rows *r,
+             const struct glm_sums *s)
 {
-	double bound[LANES] __attribute__((aligned(64)));
-	double z[BATCH * LANES] __attribute__((aligned(64)));
-	double wr[BATCH * LANES] __attribute__((aligned(64)));
-	double hot[BATCH * LANES] __attribute__((aligned(64)));
-	double y[BATCH], weight[BATCH];
-	v8d hot_grid[TILES], loss_grid[TILES];
-	v8d intercept[TILES], sum[TILES], rmax[TILES], lmax[TILES];
+	VECTOR *g = (VECTOR *)s->g + r->view->d * PARTS;
+	double sum[LANES], rmax[LANES], lmax[LANES];
 
-	memcpy(bound, s->residual_bound, sizeof bound);
-	for (size_t k = 0; k < TILES; k++) {
-		hot_grid[k] = s->base1 * NAME(tile)(bound, k);
-		loss_grid[k] = s->base1 * NAME(tile)(s->loss_bound, k);
-		intercept[k] = sum[k] = rmax[k] = lmax[k] = v8d_splat(0);
+	for (size_t p = 0; p < PARTS; p++)
+		g[p] += t->intercept[p];
+	memcpy(sum, t->sum, sizeof sum);
+	memcpy(rmax, t->rmax, sizeof rmax);
+	memcpy(lmax, t->lmax, sizeof lmax);
+	for (size_t k = 0; k < LANES; k++) {
+		s->sum[k] += sum[k];
+		if (rmax[k] > s->residual_max[k])
+			s->residual_max[k] = rmax[k];
+		if (lmax[k] > s->loss_max[k])
+			s->loss_max[k] = lmax[k];
 	}
+}
+
+/* Row i, whose signed margin is z; p and tail are of it under logistic. */
+INLINE void
+NAME(add)(struct NAME(tally) *t, enum loss loss, double y, double weight,
+          const VECTOR *z, const VECTOR *p, const VECTOR *tail, VECTOR *wr,
+          VECTOR *hot)
+{
+	const VECTOR zero = z[0] - z[0];
+
+	for (size_t k = 0; k < PARTS; k++) {
+		VECTOR residual, value, size;
+
+		if (loss == LOSS_LOGISTIC) {
+			size = p[k];
+			residual = (1 - 2 * y) * p[k];
+			value = NAME(larger)(z[k], zero) + tail[k];
+		} else {
+			residual = z[k];
+			size = NAME(larger)(residual, -residual);
+			value = 0.5 * residual * residual;
+		}
+		t->rmax[k] = NAME(larger)(size, t->rmax[k]);
+		t->lmax[k] = NAME(larger)(value, t->lmax[k]);
+		wr[k] = weight * residual;
+		hot[k] = (wr[k] + t->hot_grid[k]) - t->hot_grid[k];
+		t->intercept[k] += hot[k];
+		t->sum[k] += (weight * value + t->loss_grid[k]) -
+		             t->loss_grid[k];
+	}
+}
+
+/* Loss and gradient of all rows, a batch at a time: margins, which gather
+ * weights; the link, which computes; sums, which scatter. */
+INLINE void
+NAME(pass)(const struct rows *r, const struct glm_sums *s, bool wide,
+           enum loss loss)
+{
+	VECTOR z[BATCH * PARTS] __attribute__((aligned(64)));
+	VECTOR mean[BATCH * PARTS] __attribute__((aligned(64)));
+	VECTOR tail[BATCH * PARTS] __attribute__((aligned(64)));
+	struct NAME(tally) t;
+
+	NAME(begin)(&t, s);
+	memset(z, 0, sizeof z);
 	for (size_t first = 0; first < r->n; first += BATCH) {
 		size_t n = r->n - first < BATCH ? r->n - first : BATCH;
 
-		/* A batch is filled up with its last row at weight 0. */
-		for (size_t b = 0; b < BATCH; b++) {
-			size_t i = first + (b < n ? b : n - 1);
+		for (size_t b = 0; b < n; b++) {
+			double y = r->label[first + b];
+			VECTOR *at = z + b * PARTS;
 
-			NAME(margin)(r, s->w, wide, i, z + b * LANES);
-			y[b] = r->label[i];
-			weight[b] = b < n ? r->weight[i] : 0;
+			NAME(margin)(r, s->w, wide, first + b, at);
+			for (size_t k = 0; k < PARTS; k++)
+				at[k] = loss == LOSS_LOGISTIC
+				            ? (1 - 2 * y) * at[k]
+				            : at[k] - y;
 		}
-		for (size_t k = 0; k < EIGHTS; k++) {
-			v8d residual, value, w = NAME(spread)(weight, k), t, h;
+		if (loss == LOSS_LOGISTIC)
+			logistic((double *)z, n * LANES, (double *)mean,
+			         (double *)tail);
+		for (size_t b = 0; b < n; b++) {
+			VECTOR wr[PARTS], hot[PARTS];
 
-			evaluate_loss(loss, ((v8d *)z)[k], NAME(spread)(y, k),
-				      &residual, &value);
-			rmax[k % TILES] =
-			    v8d_max(v8d_abs(residual), rmax[k % TILES]);
-			lmax[k % TILES] = v8d_max(value, lmax[k % TILES]);
-			t = w * residual;
-			h = round_to(t, hot_grid[k % TILES]);
-			intercept[k % TILES] += h;
-			sum[k % TILES] +=
-			    round_to(w * value, loss_grid[k % TILES]);
-			((v8d *)wr)[k] = t;
-			((v8d *)hot)[k] = h;
-		}
-		for (size_t b = 0; b < n; b++)
+			NAME(add)
+			(&t, loss, r->label[first + b], r->weight[first + b],
+			 z + b * PARTS, mean + b * PARTS, tail + b * PARTS, wr,
+			 hot);
 			NAME(scatter)
-			(r, s, wide, first + b, wr + b * LANES, hot + b * LANES,
-			 bound);
-	}
-	for (size_t k = 0; k < TILES; k++)
-		for (size_t i = 0; i < 8; i++) {
-			size_t lane = (k * 8 + i) % LANES;
-
-			s->g[r->view->d * LANES + lane] += intercept[k][i];
-			s->sum[lane] += sum[k][i];
-			if (!(rmax[k][i] <= s->residual_max[lane]))
-				s->residual_max[lane] = rmax[k][i];
-			if (!(lmax[k][i] <= s->loss_max[lane]))
-				s->loss_max[lane] = lmax[k][i];
+			(r, s, wide, first + b, wr, hot, t.bound);
 		}
+	}
+	NAME(finish)(&t, r, s);
 }
 
 static void
@@ -292,21 +322,21 @@ NAME(accumulate)(const struct rows *r, const struct glm_sums *s)
 
 static void
 NAME(margins)(const struct rows *r, const double *w, size_t first, size_t n,
-	      double *z)
+              double *z)
 {
+	VECTOR *at = (VECTOR *)z;
+
 	if (r->view->wide)
 		for (size_t i = 0; i < n; i++)
-			NAME(margin)(r, w, true, first + i, z + i * LANES);
+			NAME(margin)(r, w, true, first + i, at + i * PARTS);
 	else
 		for (size_t i = 0; i < n; i++)
-			NAME(margin)(r, w, false, first + i, z + i * LANES);
+			NAME(margin)(r, w, false, first + i, at + i * PARTS);
 }
 
 #undef NAME
 #undef PARTS
 #undef BATCH
-#undef EIGHTS
-#undef TILES
 #undef LANES
 #undef VECTOR
 
