@@ -11,6 +11,7 @@
 #define CORE_MAX 128
 #define FIELD_CELLS_MAX (1u << 18) /* field x core */
 #define WORK_PER_ROW 100	   /* multiplications of a factorisation */
+#define WORK_PER_SLOT 2000
 #define PIVOT_FLOOR 1e-11
 
 /* Where a slot is: core number, field number, or in the rest. */
@@ -32,11 +33,11 @@ struct gram {
 struct gram_factor {
 	const struct gram *g;
 	const double *sums;
-	double scale; /* of sums: curvature / weight */
+	double scale; /* of sums */
 	double ridge;
 	double *rest;  /* [d] inverse diagonal */
 	double *field; /* [nfield] inverse diagonal, 0: not active */
-	double *lower; /* [ncore][ncore] Cholesky factor */
+	double *lower; /* [stride][stride] Cholesky factor */
 	double *work;  /* [2 * stride] */
 	bool *active;  /* [d + 1] what field and lower were made for */
 	bool whole;    /* all are */
@@ -70,7 +71,8 @@ static uint32_t
 core_limit(const struct gram *g)
 {
 	uint64_t n = g->view->facts->rows[PART_TRAIN];
-	uint64_t budget = WORK_PER_ROW * (n < 1u << 20 ? n : 1u << 20);
+	uint64_t budget = WORK_PER_ROW * (n < 1u << 20 ? n : 1u << 20) +
+			  WORK_PER_SLOT * (uint64_t)g->view->d;
 	uint64_t m = 1;
 
 	while (m < CORE_MAX && g->nfield * (m + 1) <= FIELD_CELLS_MAX &&
@@ -230,22 +232,24 @@ round_to(double t, double grid)
 	return (t + grid) - grid;
 }
 
+/* base: grid of a term w. */
 static void
-add_row(const struct gram *g, const struct gathered *a, double w, double *sums)
+add_row(const struct gram *g, const struct gathered *a, double w, double base,
+	double *sums)
 {
 	double *core = sums + core_at(g);
 
 	if (a->has_field) {
 		double *cross = sums + (size_t)a->field * g->stride;
 
-		sums[field_at(g) + a->field] += round_to(w, g->grid);
+		sums[field_at(g) + a->field] += round_to(w, base);
 		for (uint32_t k = 0; k < a->n; k++)
 			cross[a->core[k]] += round_to(
-			    w * a->x[k], g->grid * g->core_grid[a->core[k]]);
+			    w * a->x[k], base * g->core_grid[a->core[k]]);
 	}
 	for (uint32_t k = 0; k < a->n; k++) {
 		double wx = w * a->x[k];
-		double grid = g->grid * g->core_grid[a->core[k]];
+		double grid = base * g->core_grid[a->core[k]];
 
 		for (uint32_t l = 0; l <= k; l++) {
 			uint32_t p = a->core[k], q = a->core[l];
@@ -258,30 +262,64 @@ add_row(const struct gram *g, const struct gathered *a, double w, double *sums)
 }
 
 void
-gram_add(const struct gram *g, const struct rows *r, double *sums)
+gram_add(const struct gram *g, const struct rows *r, size_t first, size_t n,
+	 const double *curvature, double *sums)
 {
 	struct gathered a = {.n = 0};
 
-	for (size_t i = 0; i < r->n; i++) {
-		gather_row(g, r, i, &a);
-		add_row(g, &a, r->weight[i], sums);
+	for (size_t i = 0; i < n; i++) {
+		double w = r->weight[first + i];
+
+		gather_row(g, r, first + i, &a);
+		if (curvature)
+			add_row(g, &a, w * curvature[i], 0.25 * g->grid, sums);
+		else
+			add_row(g, &a, w, g->grid, sums);
 	}
+}
+
+double
+gram_mass(const struct gram *g, const double *sums)
+{
+	uint32_t last = g->ncore - 1;
+	double sum = 0;
+
+	if (g->view->intercept)
+		return sums[core_at(g) + (size_t)last * g->stride + last];
+	for (uint32_t k = 0; k < g->nfield; k++)
+		sum += sums[field_at(g) + k];
+	return sum;
 }
 
 /* --- factor --- */
 
-/* lower -= scale * b b', the lower triangle. */
+/* t += a * b; n is a multiple of 8. */
+static void
+add_scaled(double *t, double a, const double *b, size_t n)
+{
+	for (size_t q = 0; q < n; q += 8)
+		*(v8d *)(t + q) += a * *(const v8d *)(b + q);
+}
+
+static double
+dot(const double *a, const double *b, size_t n)
+{
+	v8d s = v8d_splat(0);
+
+	for (size_t q = 0; q < n; q += 8)
+		s += *(const v8d *)(a + q) * *(const v8d *)(b + q);
+	return ((s[0] + s[1]) + (s[2] + s[3])) +
+	       ((s[4] + s[5]) + (s[6] + s[7]));
+}
+
+/* lower -= scale * b b', in the lower triangle; above it, anything. */
 static void
 subtract_outer(double *lower, const double *b, double scale, size_t n)
 {
-	for (size_t p = 0; p < n; p++) {
-		double bp = scale * b[p];
-
-		if (bp == 0)
-			continue;
-		for (size_t q = 0; q <= p; q++)
-			lower[p * n + q] -= bp * b[q];
-	}
+	for (size_t p = 0; p < n; p++)
+		if (b[p] != 0)
+			add_scaled(lower + p * n, -scale * b[p], b,
+				   p / 8 * 8 + 8);
 }
 
 static double
@@ -294,7 +332,7 @@ inverse(double x)
 static void
 leave_out(struct gram_factor *f, size_t p)
 {
-	size_t n = f->g->ncore;
+	size_t n = f->g->stride;
 
 	for (size_t q = 0; q < p; q++)
 		f->lower[p * n + q] = 0;
@@ -303,32 +341,32 @@ leave_out(struct gram_factor *f, size_t p)
 	f->lower[p * n + p] = 1;
 }
 
+/* The Schur complement of the field, factored. */
 static void
 factor_core(struct gram_factor *f)
 {
 	const struct gram *g = f->g;
 	const double *core = f->sums + core_at(g);
-	size_t n = g->ncore;
+	size_t n = g->stride;
 	double *diagonal = f->work;
 
-	for (size_t p = 0; p < n; p++) {
-		for (size_t q = 0; q <= p; q++)
-			f->lower[p * n + q] =
-			    f->scale * core[p * g->stride + q];
+	memset(f->lower, 0, n * n * sizeof *f->lower);
+	for (size_t p = 0; p < g->ncore; p++) {
+		add_scaled(f->lower + p * n, f->scale, core + p * n, n);
 		if (g->core[p] < g->view->d)
 			f->lower[p * n + p] += f->ridge;
 		diagonal[p] = f->lower[p * n + p];
 	}
 	for (size_t k = 0; k < g->nfield; k++)
 		if (f->field[k] > 0)
-			subtract_outer(f->lower, f->sums + k * g->stride,
+			subtract_outer(f->lower, f->sums + k * n,
 				       f->scale * f->scale * f->field[k], n);
 	/* What cancellation has left of a dependent column. */
-	for (size_t p = 0; p < n; p++)
+	for (size_t p = 0; p < g->ncore; p++)
 		if (!(f->lower[p * n + p] > PIVOT_FLOOR * diagonal[p]))
 			f->lower[p * n + p] = PIVOT_FLOOR * diagonal[p];
 	for (size_t p = 0; p < n; p++)
-		if (!f->active[g->core[p]])
+		if (p >= g->ncore || !f->active[g->core[p]])
 			leave_out(f, p);
 	fmath_cholesky(f->lower, n, PIVOT_FLOOR);
 }
@@ -368,16 +406,16 @@ gram_factor_new(const struct gram *g, const double *sums,
 {
 	struct gram_factor *f = xcalloc(1, sizeof *f);
 	const struct view *v = g->view;
-	size_t n = g->ncore;
+	size_t n = g->stride;
 
 	f->g = g;
 	f->sums = sums;
-	f->scale = scale.curvature / scale.weight;
+	f->scale = scale.sums;
 	f->ridge = scale.ridge;
 	f->rest = xcalloc(v->d, sizeof *f->rest);
 	f->field = xcalloc(g->nfield, sizeof *f->field);
-	f->lower = xcalloc(n, n * sizeof *f->lower);
-	f->work = xaligned(2 * (size_t)g->stride, sizeof *f->work);
+	f->lower = xaligned(n, n * sizeof *f->lower);
+	f->work = xaligned(2 * n, sizeof *f->work);
 	f->active = xcalloc((size_t)v->d + 1, sizeof *f->active);
 	for (size_t j = 0; j < v->d; j++)
 		f->rest[j] = inverse(scale.curvature * v->square[j] + f->ridge);
@@ -398,25 +436,6 @@ gram_factor_free(struct gram_factor *f)
 	free(f);
 }
 
-/* t += a * b over a row of cross; strides are multiples of 8. */
-static void
-add_row_scaled(double *t, double a, const double *b, size_t stride)
-{
-	for (size_t q = 0; q < stride; q += 8)
-		*(v8d *)(t + q) += a * *(const v8d *)(b + q);
-}
-
-static double
-dot_row(const double *a, const double *b, size_t stride)
-{
-	v8d s = v8d_splat(0);
-
-	for (size_t q = 0; q < stride; q += 8)
-		s += *(const v8d *)(a + q) * *(const v8d *)(b + q);
-	return ((s[0] + s[1]) + (s[2] + s[3])) +
-	       ((s[4] + s[5]) + (s[6] + s[7]));
-}
-
 void
 gram_factor_apply(struct gram_factor *f, const bool *active, double *v)
 {
@@ -430,19 +449,18 @@ gram_factor_apply(struct gram_factor *f, const bool *active, double *v)
 	for (size_t p = 0; p < n; p++)
 		core[p] = v[g->core[p]];
 	for (size_t k = 0; k < g->nfield; k++)
-		add_row_scaled(t, field[k] * f->field[k], f->sums + k * stride,
-			       stride);
+		add_scaled(t, field[k] * f->field[k], f->sums + k * stride,
+			   stride);
 	for (size_t p = 0; p < n; p++)
 		core[p] -= f->scale * t[p];
-	fmath_cholesky_solve(f->lower, n, core);
+	fmath_cholesky_solve(f->lower, stride, core);
 	for (size_t j = 0; j < g->view->d; j++)
 		if (g->place[j].kind == PLACE_REST)
 			v[j] *= f->rest[j];
 	for (size_t k = 0; k < g->nfield; k++)
-		field[k] =
-		    f->field[k] *
-		    (field[k] -
-		     f->scale * dot_row(core, f->sums + k * stride, stride));
+		field[k] = f->field[k] *
+			   (field[k] -
+			    f->scale * dot(core, f->sums + k * stride, stride));
 	for (size_t p = 0; p < n; p++)
 		v[g->core[p]] = core[p];
 }

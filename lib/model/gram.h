@@ -4,8 +4,8 @@
 /*
  * gram - second moments of a group's rows in a glm_view, and the
  * preconditioner of L-BFGS that they give.  At the start of training all rows
- * have the same curvature c, so c * moments + l2 is the Hessian there; its
- * inverse serves as the initial inverse Hessian of every later iteration.
+ * have the same curvature c, so c * moments + l2 is the Hessian there; later
+ * each row has its own, and weighs by it.
  *
  * Not all of it is kept.  Slots are of three kinds:
  *
@@ -32,14 +32,20 @@ struct gram *gram_new(const struct view *v, double mass);
 void gram_free(struct gram *g);
 /* Doubles that the moments take. */
 size_t gram_size(const struct gram *g);
-/* Adds the rows' moments to sums, [gram_size] aligned to 64 bytes. */
-void gram_add(const struct gram *g, const struct rows *r, double *sums);
+/* Adds the moments of rows first .. first + n - 1 to sums, [gram_size] aligned
+ * to 64 bytes.  curvature: [n] by which a row is weighted, at most 1/4; NULL: 1
+ * each. */
+void gram_add(const struct gram *g, const struct rows *r, size_t first,
+	      size_t n, const double *curvature, double *sums);
+/* The sum of all weights in sums; without an intercept that of the rows with a
+ * field, or 0. */
+double gram_mass(const struct gram *g, const double *sums);
 
-/* Of (curvature / weight) * moments + ridge on all slots but the intercept, for
- * the variables of a lane: [d], and the intercept if there is one.  g and sums
- * outlive it. */
+/* Of scale.sums * moments + ridge on all slots but the intercept, for the
+ * variables of a lane: [d], and the intercept if there is one.  The rest has
+ * scale.curvature * mean square + ridge.  g and sums outlive it. */
 struct gram_scale {
-	double curvature, weight, ridge;
+	double sums, curvature, ridge;
 };
 struct gram_factor *gram_factor_new(const struct gram *g, const double *sums,
 				    struct gram_scale scale);

@@ -335,8 +335,8 @@ add_pair(struct lbfgs *s)
 		s->npair++;
 }
 
-static void
-forget(struct lbfgs *s)
+void
+lbfgs_forget(struct lbfgs *s)
 {
 	s->npair = 0;
 }
@@ -366,7 +366,7 @@ begin_search(struct lbfgs *s)
 	two_loop(s);
 	slope = fmath_dot(s->pg, s->d, s->o.n);
 	if (!(slope < 0) && s->npair) {
-		forget(s);
+		lbfgs_forget(s);
 		two_loop(s);
 		slope = fmath_dot(s->pg, s->d, s->o.n);
 	}
@@ -388,7 +388,7 @@ give_up(struct lbfgs *s)
 	bool small = -s->search.slope0 <= 1e-10 * fabs(s->objective);
 
 	if (s->npair) {
-		forget(s);
+		lbfgs_forget(s);
 		begin_search(s);
 	} else {
 		finish(s, small ? LBFGS_FLAT : LBFGS_STUCK);

@@ -68,6 +68,8 @@ enum lbfgs_status lbfgs_feed(struct lbfgs *s, double f, const double *g);
 const double *lbfgs_accepted(const struct lbfgs *s); /* [n] */
 double lbfgs_loss(const struct lbfgs *s);
 double lbfgs_objective(const struct lbfgs *s);
+/* Drops the pairs: what was H0 has changed. */
+void lbfgs_forget(struct lbfgs *s);
 uint64_t lbfgs_evaluations(const struct lbfgs *s);
 
 void lbfgs_put(const struct lbfgs *s, struct strbuf *sb);

@@ -275,7 +275,7 @@ plain_sums_depend_on_cuts(void)
 	toy_release(&t);
 }
 
-/* Twelve passes over 1 or 3 holders: every bound, weight and pair. */
+/* Passes over 1 or 5 holders: every bound, weight and pair. */
 static void
 cuts_do_not_matter(enum task task)
 {
@@ -289,7 +289,7 @@ cuts_do_not_matter(enum task task)
 	a.config[2].value[GLM_L1] = b.config[2].value[GLM_L1] = 0.01;
 	job_start(&a);
 	job_start(&b);
-	for (int k = 0; k < 12; k++) {
+	for (int k = 0; k < 24; k++) {
 		job_pass(&a);
 		job_pass(&b);
 		for (size_t i = 0; i < 6; i++) {

@@ -1,0 +1,684 @@
+#include "model/glm_pack.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/fmath.h"
+#include "base/mem.h"
+#include "model/glm.h"
+#include "model/glm_kernel.h"
+#include "model/glm_view.h"
+#include "model/gram.h"
+#include "model/lbfgs.h"
+
+#define STATE_VERSION 1 /* of the bytes of a lane */
+#define BATCH_ROWS 64
+/* Epochs 10, 20, 40, ... take the curvature anew, if a lane lasts that long;
+ * moments of more doubles are too dear to carry for every lane. */
+#define REFRESH_EPOCH 10
+#define REFRESH_SIZE_MAX (1u << 15)
+/* Least ridge of a preconditioner, as a share of the curvature: dependent
+ * features leave directions that only the penalties bound.  Under l1 the
+ * figure is from trials on a9a. */
+#define RIDGE_MIN 1e-9
+#define RIDGE_MIN_L1 1e-2
+/* Share of the tolerance that the objective must still fall by. */
+#define FTOL_PER_TOLERANCE 1e-3
+
+/* Why a lane ended; part of STATE. */
+enum reason {
+	REASON_NONE,
+	REASON_GRADIENT,
+	REASON_FLAT,
+	REASON_STUCK,
+	REASON_EPOCHS,
+	REASON_NOT_FINITE,
+	REASON_NO_ROWS,
+	REASON_COUNT
+};
+
+static const char *const reason_text[REASON_COUNT] = {
+    "",
+    "gradient is small",
+    "objective no longer falls",
+    "no step helps",
+    "epochs used up",
+    "not finite",
+    "no training rows",
+};
+
+struct lane {
+	const struct config *config;
+	enum lane_status status;
+	enum reason reason;
+	uint32_t epoch;
+	double start; /* where the curvature is taken */
+	double loss, objective;
+	struct loss_bounds bound;
+	struct gram_factor *factor; /* NULL until the moments are known */
+	struct lbfgs *solver;	    /* NULL until the first update */
+	bool wants_curvature;	    /* of the next pass, at its point */
+	double *moments; /* of its own, weighted by curvature, or NULL */
+};
+
+struct pack {
+	enum loss kind;
+	const struct schema *schema;
+	const struct group_facts *facts;
+	const struct view *view;
+	const struct glm_kernel *kernel;
+	uint32_t epochs;
+	size_t n, width; /* lanes, and with padding */
+	size_t nvar;	 /* d, and 1 if there is an intercept */
+	double *w;	 /* [d + 2][width] the point */
+	double *base;	 /* [d] of the grids, see glm_kernel.h */
+	double base1;
+	struct gram *gram;
+	double *moments; /* second moments of all rows; NULL: not yet known */
+	bool
+	    wants_moments; /* of the next pass; on every holder, by the point */
+	struct lane *lane[PACK_LANES_MAX];
+};
+
+/* --- pack --- */
+
+static size_t
+width_for(size_t n)
+{
+	return n <= 1 ? 1 : n <= 4 ? 4 : n <= 8 ? 8 : 16;
+}
+
+static double *
+lane_weights(const struct pack *p, size_t lane)
+{
+	return p->w + lane;
+}
+
+/* The point of a lane, from its [nvar] variables. */
+static void
+set_point(struct pack *p, size_t lane, const double *x)
+{
+	double *w = lane_weights(p, lane);
+
+	for (size_t j = 0; j < p->nvar; j++)
+		w[j * p->width] = x[j];
+}
+
+static void
+get_point(const struct pack *p, size_t lane, double *x)
+{
+	const double *w = lane_weights(p, lane);
+
+	for (size_t j = 0; j < p->nvar; j++)
+		x[j] = w[j * p->width];
+}
+
+static void
+precondition(void *with, const bool *active, double *v)
+{
+	struct lane *l = with;
+
+	gram_factor_apply(l->factor, active, v);
+}
+
+/* The preconditioner, from the moments there are. */
+static struct gram_factor *
+new_factor(const struct pack *p, const struct lane *l)
+{
+	const double *value = l->config->value;
+	double weight = p->facts->weight_sum, floor, curvature;
+	const double *sums = l->moments ? l->moments : p->moments;
+
+	curvature = loss_curvature(p->kind, l->start);
+	if (l->moments && gram_mass(p->gram, sums) > 0)
+		curvature = gram_mass(p->gram, sums) / weight;
+	floor = curvature * (value[GLM_L1] > 0 ? RIDGE_MIN_L1 : RIDGE_MIN);
+	return gram_factor_new(
+	    p->gram, sums,
+	    (struct gram_scale){
+		.sums = l->moments ? 1 / weight : curvature / weight,
+		.curvature = curvature,
+		.ridge = value[GLM_L2] > floor ? value[GLM_L2] : floor,
+	    });
+}
+
+static struct lbfgs *
+new_solver(const struct pack *p, struct lane *l, const double *x)
+{
+	const double *v = l->config->value;
+
+	return lbfgs_new(&(struct lbfgs_options){.n = p->nvar,
+						 .nfree = p->nvar - p->view->d,
+						 .l1 = v[GLM_L1],
+						 .l2 = v[GLM_L2],
+						 .gtol = v[GLM_TOLERANCE],
+						 .ftol = FTOL_PER_TOLERANCE *
+							 v[GLM_TOLERANCE],
+						 .precondition = precondition,
+						 .with = l},
+			 x);
+}
+
+static void
+start_lane(struct pack *p, size_t lane, const struct config *c)
+{
+	struct lane *l = p->lane[lane] = xcalloc(1, sizeof *l);
+	double start = p->view->intercept ? loss_start(p->kind, p->facts) : 0;
+
+	l->config = c;
+	l->status = LANE_STEP;
+	l->loss = l->objective = NAN;
+	l->bound = loss_first_bounds(p->kind, p->facts, start);
+	l->start = start;
+	if (p->view->intercept)
+		p->w[glm_view_intercept(p->view) * p->width + lane] = start;
+}
+
+static void
+free_lane(struct lane *l)
+{
+	lbfgs_free(l->solver);
+	gram_factor_free(l->factor);
+	free(l->moments);
+	free(l);
+}
+
+struct pack *
+glm_pack_new(const struct pack_spec *spec, enum loss kind)
+{
+	struct pack *p = xcalloc(1, sizeof *p);
+	const struct view *v = spec->view;
+	double mass =
+	    (double)spec->facts->rows[PART_TRAIN] * spec->facts->weight_max;
+
+	p->kind = kind;
+	p->schema = spec->schema;
+	p->facts = spec->facts;
+	p->view = v;
+	p->kernel = glm_kernel_choose();
+	p->epochs = spec->epochs;
+	p->n = spec->n;
+	p->width = width_for(p->n);
+	p->nvar = v->d + v->intercept;
+	p->w = xaligned(((size_t)v->d + 2) * p->width, sizeof *p->w);
+	/* M = 1.5 * 2^K with 2^K at least twice the largest sum there can
+	 * be: all terms and partial sums then lie on one grid of 2^(K-52). */
+	p->base = xcalloc(v->d, sizeof *p->base);
+	p->base1 = 3 * pow2_above(mass);
+	for (size_t j = 0; j < v->d; j++)
+		p->base[j] = 3 * pow2_above(mass * v->bound[j]);
+	p->gram = gram_new(v, mass);
+	p->wants_moments = true;
+	for (size_t i = 0; i < p->n; i++)
+		start_lane(p, i, spec->config[i]);
+	return p;
+}
+
+void
+glm_pack_free(struct pack *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n; i++)
+		free_lane(p->lane[i]);
+	free(p->w);
+	free(p->base);
+	gram_free(p->gram);
+	free(p->moments);
+	free(p);
+}
+
+size_t
+glm_pack_width(const struct pack *p)
+{
+	return p->n;
+}
+
+void
+glm_pack_repack(struct pack *p, const bool *keep)
+{
+	size_t n = 0, from[PACK_LANES_MAX], width;
+	size_t slots = (size_t)p->view->d + 2;
+	double *w;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (keep[i])
+			from[n++] = i;
+		else
+			free_lane(p->lane[i]);
+	width = width_for(n);
+	w = xaligned(slots * width, sizeof *w);
+	for (size_t j = 0; j < slots; j++)
+		for (size_t i = 0; i < n; i++)
+			w[j * width + i] = p->w[j * p->width + from[i]];
+	for (size_t i = 0; i < n; i++)
+		p->lane[i] = p->lane[from[i]];
+	free(p->w);
+	p->w = w;
+	p->width = width;
+	p->n = n;
+}
+
+void
+glm_pack_point_put(const struct pack *p, struct strbuf *sb)
+{
+	put_u32(sb, (uint32_t)p->n);
+	put_u32(sb, (uint32_t)p->nvar);
+	put_u8(sb, p->wants_moments);
+	for (size_t i = 0; i < p->n; i++) {
+		put_f64(sb, p->lane[i]->bound.residual);
+		put_f64(sb, p->lane[i]->bound.loss);
+		put_u8(sb, p->lane[i]->wants_curvature);
+	}
+	for (size_t j = 0; j < p->nvar; j++)
+		put_f64s(sb, p->w + j * p->width, p->n);
+}
+
+int
+glm_pack_point_get(struct pack *p, struct cursor *c)
+{
+	if (get_u32(c) != p->n || get_u32(c) != p->nvar ||
+	    cursor_left(c) / sizeof(double) < p->n * (p->nvar + 2))
+		return -1;
+	p->wants_moments = get_u8(c) != 0;
+	for (size_t i = 0; i < p->n; i++) {
+		p->lane[i]->bound.residual = get_f64(c);
+		p->lane[i]->bound.loss = get_f64(c);
+		p->lane[i]->wants_curvature = get_u8(c) != 0;
+	}
+	for (size_t j = 0; j < p->nvar; j++)
+		get_f64s(c, p->w + j * p->width, p->n);
+	return cursor_ok(c) ? 0 : -1;
+}
+
+/* --- passes --- */
+
+struct partial *
+glm_pack_partial(const struct pack *p)
+{
+	return glm_partial_new(p->n, p->width, p->view->d, gram_size(p->gram));
+}
+
+/* Takes lane i of z[n][width] to means in out, aligned, with room for n
+ * rounded up to a multiple of 8. */
+static void
+lane_means(const struct pack *p, const double *z, size_t lane, size_t n,
+	   double *out)
+{
+	for (size_t k = 0; k < n; k++)
+		out[k] = z[k * p->width + lane];
+	p->kernel->mean(p->kind, out, n);
+}
+
+/* Moments of the rows weighted by the curvature at each lane's point, for the
+ * lanes that want them. */
+static void
+add_curvature(const struct pack *p, const struct rows *r, struct partial *t)
+{
+	double z[BATCH_ROWS * PACK_LANES_MAX] __attribute__((aligned(64)));
+	double mean[BATCH_ROWS] __attribute__((aligned(64))) = {0};
+
+	for (size_t first = 0; first < r->n; first += BATCH_ROWS) {
+		size_t n = r->n - first;
+
+		if (n > BATCH_ROWS)
+			n = BATCH_ROWS;
+		p->kernel->margins(r, p->w, p->width, first, n, z);
+		for (size_t i = 0; i < p->n; i++) {
+			if (!p->lane[i]->wants_curvature)
+				continue;
+			lane_means(p, z, i, n, mean);
+			for (size_t k = 0; k < n; k++)
+				mean[k] *= 1 - mean[k];
+			gram_add(p->gram, r, first, n, mean,
+				 glm_partial_moments(t, &t->lane[i]));
+		}
+	}
+}
+
+void
+glm_pack_accumulate(const struct pack *p, const struct rows *r,
+		    struct partial *t)
+{
+	double residual_bound[PACK_LANES_MAX], loss_bound[PACK_LANES_MAX];
+
+	for (size_t i = 0; i < p->width; i++) {
+		bool used = i < p->n;
+
+		residual_bound[i] = used ? p->lane[i]->bound.residual : 1;
+		loss_bound[i] = used ? p->lane[i]->bound.loss : 1;
+	}
+	p->kernel->accumulate(r, &(struct glm_sums){
+				     .loss = p->kind,
+				     .width = p->width,
+				     .w = p->w,
+				     .base = p->base,
+				     .base1 = p->base1,
+				     .residual_bound = residual_bound,
+				     .loss_bound = loss_bound,
+				     .g = t->g,
+				     .sum = t->sum,
+				     .residual_max = t->residual_max,
+				     .loss_max = t->loss_max,
+				 });
+	if (p->wants_moments)
+		gram_add(p->gram, r, 0, r->n, NULL,
+			 glm_partial_moments(t, &t->shared));
+	for (size_t i = 0; i < p->n; i++)
+		if (p->lane[i]->wants_curvature) {
+			add_curvature(p, r, t);
+			break;
+		}
+}
+
+/* --- update --- */
+
+static void
+end_lane(struct lane *l, enum lane_status status, enum reason reason)
+{
+	l->status = status;
+	l->reason = reason;
+}
+
+/* Ended, with the accepted point as the model. */
+static void
+settle(struct pack *p, size_t lane)
+{
+	struct lane *l = p->lane[lane];
+
+	set_point(p, lane, lbfgs_accepted(l->solver));
+	l->loss = lbfgs_loss(l->solver);
+	l->objective = lbfgs_objective(l->solver);
+}
+
+static double
+penalty(const struct config *c, const double *x, size_t d)
+{
+	double l1 = 0;
+
+	for (size_t j = 0; j < d; j++)
+		l1 += fabs(x[j]);
+	return 0.5 * c->value[GLM_L2] * fmath_dot(x, x, d) +
+	       c->value[GLM_L1] * l1;
+}
+
+/* What the solver's status makes of a lane. */
+static void
+judge(const struct pack *p, struct lane *l, enum lbfgs_status s)
+{
+	if (s == LBFGS_NOT_FINITE)
+		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
+	else if (s == LBFGS_CONVERGED)
+		end_lane(l, LANE_CONVERGED, REASON_GRADIENT);
+	else if (s == LBFGS_FLAT)
+		end_lane(l, LANE_CONVERGED, REASON_FLAT);
+	else if (s == LBFGS_STUCK)
+		end_lane(l, LANE_CONVERGED, REASON_STUCK);
+	else if (l->epoch >= p->epochs)
+		end_lane(l, LANE_CAPPED, REASON_EPOCHS);
+}
+
+/* A lane in need of many epochs is far from where it began. */
+static bool
+is_refresh(const struct pack *p, const struct lane *l)
+{
+	uint32_t e = l->epoch;
+
+	if (p->kind == LOSS_SQUARED || gram_size(p->gram) > REFRESH_SIZE_MAX)
+		return false;
+	while (e > REFRESH_EPOCH && e % 2 == 0)
+		e /= 2;
+	return e == REFRESH_EPOCH;
+}
+
+/* Feeds an evaluation on a valid grid to the solver. */
+static void
+feed(struct pack *p, size_t lane, const struct partial *t, double *scratch)
+{
+	struct lane *l = p->lane[lane];
+	double total = p->facts->weight_sum;
+	enum lbfgs_status s;
+
+	get_point(p, lane, scratch);
+	if (!l->solver)
+		l->solver = new_solver(p, l, scratch);
+	if (!l->factor)
+		l->factor = new_factor(p, l);
+	l->loss = t->sum[lane] / total;
+	l->objective = l->loss + penalty(l->config, scratch, p->view->d);
+	for (size_t j = 0; j < p->nvar; j++)
+		scratch[j] = t->g[j * t->width + lane] / total;
+	s = lbfgs_feed(l->solver, l->loss, scratch);
+	l->epoch++;
+	judge(p, l, s);
+	if (l->status == LANE_STEP) {
+		set_point(p, lane, lbfgs_point(l->solver));
+		l->wants_curvature = is_refresh(p, l);
+	} else {
+		settle(p, lane);
+	}
+}
+
+/* What follows from a lane's maxima: false if its sums are of no use. */
+static bool
+check_bounds(struct pack *p, size_t lane, const struct partial *t)
+{
+	struct lane *l = p->lane[lane];
+	struct loss_bounds max = {t->residual_max[lane], t->loss_max[lane]};
+	double intercept = t->g[glm_view_intercept(p->view) * t->width + lane];
+
+	/* A NaN may have been passed over by a maximum, never by a sum. */
+	if (!isfinite(intercept) || !isfinite(t->sum[lane]) ||
+	    !(max.residual <= POW2_MAX) || !(max.loss <= POW2_MAX)) {
+		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
+		return false;
+	}
+	if (max.residual <= l->bound.residual && max.loss <= l->bound.loss) {
+		l->bound = loss_next_bounds(p->kind, max);
+		return true;
+	}
+	if (max.residual > l->bound.residual)
+		l->bound.residual = pow2_above(2 * max.residual);
+	if (max.loss > l->bound.loss)
+		l->bound.loss = pow2_above(2 * max.loss);
+	return false;
+}
+
+/* Keeps moments that the pass was asked for; no rows, no moments: zeros. */
+static void
+keep_moments(double **keep, const struct moments *m, size_t size)
+{
+	if (!*keep)
+		*keep = xaligned(size, sizeof **keep);
+	if (m->has)
+		memcpy(*keep, m->sum, size * sizeof **keep);
+	else
+		memset(*keep, 0, size * sizeof **keep);
+}
+
+static void
+take_moments(struct pack *p, const struct partial *t)
+{
+	size_t size = gram_size(p->gram);
+
+	if (p->wants_moments)
+		keep_moments(&p->moments, &t->shared, size);
+	p->wants_moments = false;
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = p->lane[i];
+
+		if (!l->wants_curvature)
+			continue;
+		l->wants_curvature = false;
+		keep_moments(&l->moments, &t->lane[i], size);
+		gram_factor_free(l->factor);
+		l->factor = NULL;
+		if (l->solver)
+			lbfgs_forget(l->solver);
+	}
+}
+
+void
+glm_pack_update(struct pack *p, const struct partial *t,
+		struct lane_report *report)
+{
+	double *scratch = xcalloc(p->nvar, sizeof *scratch);
+
+	take_moments(p, t);
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = p->lane[i];
+		uint32_t before = l->epoch;
+
+		if (l->status == LANE_STEP && !(p->facts->weight_sum > 0))
+			end_lane(l, LANE_DIVERGED, REASON_NO_ROWS);
+		if (l->status == LANE_STEP && check_bounds(p, i, t))
+			feed(p, i, t, scratch);
+		report[i] = (struct lane_report){
+		    .status = l->status,
+		    .epoch = l->epoch,
+		    .counted = l->epoch > before,
+		    .loss = l->loss,
+		    .objective = l->objective,
+		    .reason = reason_text[l->reason],
+		};
+	}
+	free(scratch);
+}
+
+/* --- scoring --- */
+
+void
+glm_pack_evaluate(const struct pack *p, const struct rows *r,
+		  struct metric *const *metric)
+{
+	double z[BATCH_ROWS * PACK_LANES_MAX] __attribute__((aligned(64)));
+	double mean[BATCH_ROWS] __attribute__((aligned(64))) = {0};
+
+	for (size_t first = 0; first < r->n; first += BATCH_ROWS) {
+		size_t n = r->n - first;
+
+		if (n > BATCH_ROWS)
+			n = BATCH_ROWS;
+		p->kernel->margins(r, p->w, p->width, first, n, z);
+		for (size_t i = 0; i < p->n; i++) {
+			if (!metric[i])
+				continue;
+			lane_means(p, z, i, n, mean);
+			metric_add_many(metric[i], r->label + first,
+					r->weight + first, mean, n);
+		}
+	}
+}
+
+/* --- bytes of a lane --- */
+
+static void
+put_model(const struct pack *p, const double *x, struct strbuf *sb)
+{
+	put_u8(sb, STATE_VERSION);
+	put_u8(sb, (uint8_t)p->kind);
+	put_u8(sb, p->view->standardize);
+	put_u8(sb, p->view->intercept);
+	put_u32(sb, p->view->d);
+	put_f64s(sb, x, p->nvar);
+}
+
+/* [d + 2] weights of put_model() in a view; -1: bad or of another view. */
+int
+glm_model_get(const struct view *v, struct cursor *c, enum loss kind, double *w)
+{
+	if (get_u8(c) != STATE_VERSION || get_u8(c) != kind ||
+	    get_u8(c) != v->standardize || get_u8(c) != v->intercept ||
+	    get_u32(c) != v->d)
+		return -1;
+	get_f64s(c, w, v->d + v->intercept);
+	return cursor_ok(c) ? 0 : -1;
+}
+
+void
+glm_pack_save(const struct pack *p, size_t lane, enum save_what what,
+	      struct strbuf *sb)
+{
+	const struct lane *l = p->lane[lane];
+	bool live = l->solver && l->status == LANE_STEP;
+	double *x = xcalloc(p->nvar, sizeof *x);
+
+	get_point(p, lane, x);
+	put_model(p, x, sb);
+	free(x);
+	if (what == SAVE_MODEL)
+		return;
+	put_u8(sb, (uint8_t)l->status);
+	put_u8(sb, (uint8_t)l->reason);
+	put_u32(sb, l->epoch);
+	put_f64(sb, l->loss);
+	put_f64(sb, l->objective);
+	put_f64(sb, l->bound.residual);
+	put_f64(sb, l->bound.loss);
+	/* An ended lane needs no solver any more. */
+	put_u8(sb, live);
+	if (!live)
+		return;
+	put_u8(sb, l->wants_curvature);
+	put_u8(sb, l->moments != NULL);
+	if (l->moments)
+		put_f64s(sb, l->moments, gram_size(p->gram));
+	lbfgs_put(l->solver, sb);
+}
+
+/* The part of STATE that only a lane with passes before it has. */
+static int
+load_solver(struct pack *p, struct lane *l, struct cursor *c, const double *x)
+{
+	size_t size = gram_size(p->gram);
+
+	l->wants_curvature = get_u8(c) != 0;
+	if (get_u8(c)) {
+		if (cursor_left(c) / sizeof(double) < size)
+			return -1;
+		l->moments = xaligned(size, sizeof *l->moments);
+		get_f64s(c, l->moments, size);
+	} else {
+		p->wants_moments = true;
+	}
+	l->solver = new_solver(p, l, x);
+	return lbfgs_get(l->solver, c);
+}
+
+/* Forgets all that follows from passes. */
+static void
+clear_lane(struct lane *l)
+{
+	lbfgs_free(l->solver);
+	gram_factor_free(l->factor);
+	free(l->moments);
+	l->solver = NULL;
+	l->factor = NULL;
+	l->moments = NULL;
+	l->wants_curvature = false;
+}
+
+int
+glm_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n)
+{
+	struct lane *l = p->lane[lane];
+	struct cursor c = cursor_of(b, n);
+	double *w = xcalloc((size_t)p->view->d + 2, sizeof *w);
+	int bad = glm_model_get(p->view, &c, p->kind, w);
+
+	l->status = get_u8(&c);
+	l->reason = get_u8(&c);
+	l->epoch = get_u32(&c);
+	l->loss = get_f64(&c);
+	l->objective = get_f64(&c);
+	l->bound.residual = get_f64(&c);
+	l->bound.loss = get_f64(&c);
+	if (l->status > LANE_DIVERGED || l->reason >= REASON_COUNT)
+		bad = -1;
+	clear_lane(l);
+	if (get_u8(&c) && !bad)
+		bad = load_solver(p, l, &c, w);
+	set_point(p, lane, w);
+	free(w);
+	return bad || !cursor_done(&c) ? -1 : 0;
+}

@@ -1,0 +1,141 @@
+#include "model/glm_partial.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+
+/* g, sum and the maxima are one allocation. */
+static size_t
+doubles(const struct partial *t)
+{
+	return (t->d + 2 + 3) * t->width;
+}
+
+struct partial *
+glm_partial_new(size_t n, size_t width, size_t d, size_t moments_size)
+{
+	struct partial *t = xcalloc(1, sizeof *t);
+
+	t->n = n;
+	t->width = width;
+	t->d = d;
+	t->moments_size = moments_size;
+	t->g = xaligned(doubles(t), sizeof *t->g);
+	t->sum = t->g + (d + 2) * width;
+	t->residual_max = t->sum + width;
+	t->loss_max = t->residual_max + width;
+	return t;
+}
+
+void
+glm_partial_free(struct partial *t)
+{
+	if (!t)
+		return;
+	free(t->g);
+	free(t->shared.sum);
+	for (size_t i = 0; i < GLM_LANES; i++)
+		free(t->lane[i].sum);
+	free(t);
+}
+
+void
+glm_partial_reset(struct partial *t)
+{
+	memset(t->g, 0, doubles(t) * sizeof *t->g);
+	t->shared.has = false;
+	for (size_t i = 0; i < t->n; i++)
+		t->lane[i].has = false;
+}
+
+double *
+glm_partial_moments(struct partial *t, struct moments *m)
+{
+	if (m->has)
+		return m->sum;
+	if (!m->sum)
+		m->sum = xaligned(t->moments_size, sizeof *m->sum);
+	memset(m->sum, 0, t->moments_size * sizeof *m->sum);
+	m->has = true;
+	return m->sum;
+}
+
+static void
+put_moments(const struct partial *t, const struct moments *m, struct strbuf *sb)
+{
+	put_u8(sb, m->has);
+	if (m->has)
+		put_f64s(sb, m->sum, t->moments_size);
+}
+
+static void
+get_moments(struct partial *t, struct moments *m, struct cursor *c)
+{
+	m->has = false;
+	if (get_u8(c))
+		get_f64s(c, glm_partial_moments(t, m), t->moments_size);
+}
+
+static void
+merge_moments(struct partial *into, struct moments *m,
+	      const struct moments *from)
+{
+	double *sum;
+
+	if (!from->has)
+		return;
+	sum = glm_partial_moments(into, m);
+	for (size_t k = 0; k < into->moments_size; k++)
+		sum[k] += from->sum[k];
+}
+
+/* Neither padding nor the null slot travels. */
+void
+glm_partial_put(const struct partial *t, struct strbuf *sb)
+{
+	put_u32(sb, (uint32_t)t->n);
+	put_u32(sb, (uint32_t)t->d);
+	put_f64s(sb, t->sum, t->n);
+	put_f64s(sb, t->residual_max, t->n);
+	put_f64s(sb, t->loss_max, t->n);
+	for (size_t j = 0; j <= t->d; j++)
+		put_f64s(sb, t->g + j * t->width, t->n);
+	put_moments(t, &t->shared, sb);
+	for (size_t i = 0; i < t->n; i++)
+		put_moments(t, &t->lane[i], sb);
+}
+
+int
+glm_partial_get(struct partial *t, struct cursor *c)
+{
+	if (get_u32(c) != t->n || get_u32(c) != t->d ||
+	    cursor_left(c) / sizeof(double) < t->n * (t->d + 4))
+		return -1;
+	get_f64s(c, t->sum, t->n);
+	get_f64s(c, t->residual_max, t->n);
+	get_f64s(c, t->loss_max, t->n);
+	for (size_t j = 0; j <= t->d; j++)
+		get_f64s(c, t->g + j * t->width, t->n);
+	get_moments(t, &t->shared, c);
+	for (size_t i = 0; i < t->n; i++)
+		get_moments(t, &t->lane[i], c);
+	return cursor_ok(c) ? 0 : -1;
+}
+
+void
+glm_partial_merge(struct partial *into, const struct partial *from)
+{
+	size_t sums = (into->d + 2 + 1) * into->width;
+
+	for (size_t k = 0; k < sums; k++)
+		into->g[k] += from->g[k];
+	for (size_t i = 0; i < into->n; i++) {
+		if (from->residual_max[i] > into->residual_max[i])
+			into->residual_max[i] = from->residual_max[i];
+		if (from->loss_max[i] > into->loss_max[i])
+			into->loss_max[i] = from->loss_max[i];
+	}
+	merge_moments(into, &into->shared, &from->shared);
+	for (size_t i = 0; i < into->n; i++)
+		merge_moments(into, &into->lane[i], &from->lane[i]);
+}

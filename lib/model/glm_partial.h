@@ -1,0 +1,41 @@
+#ifndef KP_MODEL_GLM_PARTIAL_H
+#define KP_MODEL_GLM_PARTIAL_H
+
+/*
+ * glm_partial - what a pass of a glm pack sums over rows: exact sums, which
+ * merge by addition, and maxima.  The struct partial of learner.h.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/bytes.h"
+
+#define GLM_LANES 16
+
+/* Sums of gram.h; none is not the same as zero. */
+struct moments {
+	bool has;
+	double *sum; /* [size] aligned; allocated when first wanted */
+};
+
+struct partial {
+	size_t n, width, d;		 /* lanes, with padding; features */
+	double *g;			 /* [d + 2][width] */
+	double *sum;			 /* [width] of losses */
+	double *residual_max, *loss_max; /* [width] */
+	size_t moments_size;
+	struct moments shared;		/* all rows alike */
+	struct moments lane[GLM_LANES]; /* weighted by curvature */
+};
+
+struct partial *glm_partial_new(size_t n, size_t width, size_t d,
+				size_t moments_size);
+void glm_partial_free(struct partial *t);
+void glm_partial_reset(struct partial *t);
+/* The sums, zero if there were none. */
+double *glm_partial_moments(struct partial *t, struct moments *m);
+void glm_partial_put(const struct partial *t, struct strbuf *sb);
+int glm_partial_get(struct partial *t, struct cursor *c);
+void glm_partial_merge(struct partial *into, const struct partial *from);
+
+#endif
