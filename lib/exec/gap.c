@@ -1,13 +1,12 @@
 #include "exec/gap.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/progress.h"
 #include "exec/gaptask.h"
+#include "exec/ledger.h"
 #include "exec/resume.h"
 
 /* How often a computing worker looks at its sockets. */
@@ -16,8 +15,6 @@
 #define JOURNAL_PENDING_MAX (4u << 20)
 /* A sparse entry in memory: slot and value. */
 #define ENTRY_BYTES 12
-/* A unit of one task on the timeline is cut after so long. */
-#define UNIT_SEC 1.0
 
 /* A group this worker shares with others. */
 struct shared {
@@ -37,7 +34,7 @@ struct gap {
 	uint64_t *group_rows; /* [ngroup] */
 	bool *owned;	      /* [ngroup] trained, and updated here */
 	struct resume *resume;
-	struct journal *journal;
+	struct ledger ledger;
 
 	struct shared *shared;
 	size_t nshared;
@@ -48,18 +45,10 @@ struct gap {
 	struct gaptask *whole_task;
 	uint64_t resident_bytes; /* estimate, of shared groups */
 
-	struct gap_progress progress;
-	struct unit unit; /* being extended; rows 0: none */
-	double start_sec, look_sec, checkpoint_sec, progress_sec;
+	double look_sec, checkpoint_sec, progress_sec;
 	bool stop;
 	struct error *err; /* of the pass under way */
 };
-
-static double
-now(const struct gap *g)
-{
-	return clock_sec() - g->start_sec;
-}
 
 static int
 send_to(struct gap *g, uint32_t to, enum gap_tag tag, const struct strbuf *sb,
@@ -70,170 +59,19 @@ send_to(struct gap *g, uint32_t to, enum gap_tag tag, const struct strbuf *sb,
 	return t->ops->send(t, to, (uint32_t)tag, sb->buf, sb->len, err);
 }
 
-/* --- records --- */
-
-static void
-unit_close(struct gap *g)
-{
-	if (g->unit.rows > 0)
-		journal_add_unit(g->journal, &g->unit);
-	g->unit.rows = 0;
-}
-
-/* A pass of t from `start` to now joins the unit before it if that was of the
- * same task, so that tiny groups cost one record, not one an epoch. */
-static void
-unit_add(struct gap *g, const struct gaptask *t, double start, uint64_t sent)
-{
-	struct unit *u = &g->unit;
-	uint32_t group = t->held->shard.group;
-	double end = now(g);
-
-	if (u->rows == 0 || u->group != group || u->pack != t->pack_number ||
-	    end - u->start_sec > UNIT_SEC) {
-		unit_close(g);
-		*u = (struct unit){.worker = g->o->worker,
-				   .group = group,
-				   .pack = t->pack_number,
-				   .start_sec = start};
-	}
-	u->epoch = t->sequence;
-	u->end_sec = end;
-	u->rows += shardrows_count(t->rows);
-	u->bytes_sent += sent;
-}
-
-static int
-record_trial(struct gap *g, const struct gaptask *t, uint32_t lane,
-	     struct error *err)
-{
-	const struct lane_report *r = &t->report[lane];
-	struct trial tr = {t->held->shard.group,
-			   t->config[lane],
-			   r->epoch,
-			   r->loss,
-			   metric_value(t->light[lane], t->by),
-			   now(g)};
-	struct strbuf sb = STRBUF_INIT;
-	int rc = 0;
-
-	if (t->held->facts.rows[PART_TRAIN] < GAP_TRIAL_ROWS)
-		return 0;
-	journal_add_trial(g->journal, &tr);
-	if (g->o->stream_trials) {
-		trial_put(&tr, &sb);
-		rc = send_to(g, TRANSPORT_PARENT, TAG_TRIAL, &sb, err);
-		strbuf_release(&sb);
-	}
-	return rc;
-}
-
-static int
-record_done(struct gap *g, const struct trial_done *d, struct error *err)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct trial_done bare = *d;
-	int rc = 0;
-
-	journal_add_done(g->journal, d);
-	g->progress.done++;
-	if (g->o->stream_trials) {
-		bare.model_bytes = 0;
-		trial_done_put(&bare, &sb);
-		rc = send_to(g, TRANSPORT_PARENT, TAG_DONE, &sb, err);
-		strbuf_release(&sb);
-	}
-	return rc;
-}
-
-/* A lane that has ended, with its model and hold-out metrics. */
-static int
-record_lane(struct gap *g, const struct gaptask *t, uint32_t lane,
-	    struct error *err)
-{
-	const struct lane_report *r = &t->report[lane];
-	const struct metric *m = t->full[lane];
-	struct trial_done d = {.group = t->held->shard.group,
-			       .config = t->config[lane],
-			       .epoch = r->epoch,
-			       .status = r->status,
-			       .loss = r->loss,
-			       .objective = r->objective,
-			       .sec = now(g)};
-	bool failed = r->status == LANE_DIVERGED;
-	struct strbuf model = STRBUF_INIT;
-	int rc;
-
-	for (int k = 0; k < METRIC_COUNT; k++) {
-		bool none = failed || !metric_applies((enum metric_kind)k,
-						      g->schema->task);
-		d.metric[k] = none ? NAN : metric_value(m, (enum metric_kind)k);
-	}
-	d.holdout_weight = failed ? 0 : metric_weight(m);
-	d.holdout_rows = failed ? 0 : metric_rows(m);
-	snprintf(d.reason, sizeof d.reason, "%s", r->reason);
-	if (!failed)
-		g->learner->save(t->pack, lane, SAVE_MODEL, &model);
-	d.model = model.buf;
-	d.model_bytes = model.len;
-	rc = record_done(g, &d, err);
-	strbuf_release(&model);
-	return rc;
-}
-
-/* Configs that could not even start: the group fails, others go on. */
-static int
-record_unstarted(struct gap *g, uint32_t group, const uint32_t *config,
-		 uint32_t n, struct error *err)
-{
-	struct error why = *err;
-
-	*err = ERROR_NONE;
-	for (uint32_t i = 0; i < n; i++) {
-		struct trial_done d = {.group = group,
-				       .config = config[i],
-				       .status = LANE_DIVERGED,
-				       .loss = NAN,
-				       .objective = NAN,
-				       .sec = now(g)};
-
-		for (int k = 0; k < METRIC_COUNT; k++)
-			d.metric[k] = NAN;
-		snprintf(d.reason, sizeof d.reason, "%.47s", why.text);
-		if (record_done(g, &d, err))
-			return -1;
-	}
-	return 0;
-}
-
-static void
-save_states(struct gap *g, const struct gaptask *t)
-{
-	struct strbuf sb = STRBUF_INIT;
-
-	for (uint32_t i = 0; i < t->n; i++) {
-		if (t->kind == PASS_FINAL && (t->ended >> i & 1))
-			continue;
-		strbuf_reset(&sb);
-		g->learner->save(t->pack, i, SAVE_STATE, &sb);
-		journal_add_state(g->journal, t->held->shard.group,
-				  t->config[i], t->report[i].epoch, sb.buf,
-				  sb.len);
-	}
-	strbuf_release(&sb);
-}
+/* --- the journal --- */
 
 static int
 checkpoint(struct gap *g, struct error *err)
 {
 	for (const struct gaptask *t = g->task; t; t = t->next) {
 		if (t->parent == g->o->worker)
-			save_states(g, t);
+			ledger_states(&g->ledger, t);
 	}
 	if (g->whole_task)
-		save_states(g, g->whole_task);
-	unit_close(g);
-	if (journal_flush(g->journal, true, err))
+		ledger_states(&g->ledger, g->whole_task);
+	ledger_close_unit(&g->ledger);
+	if (journal_flush(g->ledger.journal, true, err))
 		return -1;
 	g->checkpoint_sec = clock_sec() + g->o->checkpoint_sec;
 	return 0;
@@ -242,14 +80,8 @@ checkpoint(struct gap *g, struct error *err)
 static int
 send_progress(struct gap *g, struct error *err)
 {
-	struct strbuf sb = STRBUF_INIT;
-	int rc;
-
-	gap_progress_put(&g->progress, &sb);
-	rc = send_to(g, TRANSPORT_PARENT, TAG_PROGRESS, &sb, err);
-	strbuf_release(&sb);
 	g->progress_sec = clock_sec() + PROGRESS_SEC;
-	return rc;
+	return ledger_progress(&g->ledger, err);
 }
 
 /* --- tasks --- */
@@ -284,7 +116,7 @@ shard_bytes(const struct gap *g, const struct shard *s)
 	double entries = (double)ig->entries / (double)index_rows(ig);
 
 	return (uint64_t)(rows * (g->learner->row_bytes(g->schema) +
-	                          entries * ENTRY_BYTES));
+				  entries * ENTRY_BYTES));
 }
 
 static struct held *
@@ -402,7 +234,7 @@ task_finished(struct gap *g, struct gaptask *t, struct error *err)
 {
 	struct shared *s;
 
-	unit_close(g);
+	ledger_close_unit(&g->ledger);
 	if (t == g->whole_task) {
 		gaptask_free(t);
 		g->whole_task = NULL;
@@ -426,7 +258,7 @@ drop_lanes(struct gap *g, struct gaptask *t, uint32_t ended, struct error *err)
 		keep[i] = !(ended >> i & 1);
 		if (keep[i])
 			left[n++] = t->report[i];
-		else if (record_lane(g, t, i, err))
+		else if (ledger_lane(&g->ledger, t, i, err))
 			return -1;
 	}
 	if (n == 0)
@@ -446,7 +278,7 @@ task_update(struct gap *g, struct gaptask *t, struct error *err)
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct lane_report *r = &t->report[i];
 
-		if (r->counted && record_trial(g, t, i, err))
+		if (r->counted && ledger_trial(&g->ledger, t, i, err))
 			return -1;
 		if (r->status != LANE_STEP)
 			ended |= 1u << i;
@@ -598,8 +430,8 @@ look(struct gap *g, int wait_ms, struct error *err)
 	g->look_sec = clock_sec() + LOOK_SEC;
 	if (clock_sec() >= g->checkpoint_sec && checkpoint(g, err))
 		return -1;
-	if (journal_pending_bytes(g->journal) > JOURNAL_PENDING_MAX &&
-	    journal_flush(g->journal, false, err))
+	if (journal_pending_bytes(g->ledger.journal) > JOURNAL_PENDING_MAX &&
+	    journal_flush(g->ledger.journal, false, err))
 		return -1;
 	if (clock_sec() >= g->progress_sec && send_progress(g, err))
 		return -1;
@@ -630,7 +462,7 @@ take_pass(struct gap *g, struct gaptask *t, struct error *err)
 	struct pass p = {g, t};
 	struct transport *tr = g->o->transport;
 	uint64_t sent = tr->ops->bytes_sent(tr);
-	double start = now(g);
+	double start = ledger_now(&g->ledger);
 	int rc;
 
 	g->err = err;
@@ -638,7 +470,7 @@ take_pass(struct gap *g, struct gaptask *t, struct error *err)
 	if (rc)
 		return rc < 0 ? -1 : 0; /* 1: stopping */
 	t->own_pending = false;
-	unit_add(g, t, start, tr->ops->bytes_sent(tr) - sent);
+	ledger_unit(&g->ledger, t, start, tr->ops->bytes_sent(tr) - sent);
 	return task_advance(g, t, err);
 }
 
@@ -697,7 +529,8 @@ start_task(struct gap *g, struct held *h, uint32_t pack, struct gaptask **t,
 	    (err->code == EXIT_CANNOT || err->code == EXIT_CORRUPT))
 		return -1;
 	if (*t == NULL)
-		return record_unstarted(g, h->shard.group, config, n, err);
+		return ledger_unstarted(&g->ledger, h->shard.group, config, n,
+					err);
 	gaptask_place(*t, g->o->worker, first, last);
 	if (load_states(g, *t, err) || begin_pass(g, *t, PASS_TRAIN, 0, err)) {
 		gaptask_free(*t);
@@ -850,12 +683,13 @@ gap_open(struct gap *g, struct error *err)
 		return -1;
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t c = 0; g->owned[i] && c < p->space.nconfig; c++) {
-			g->progress.total++;
-			g->progress.done += resume_done(g->resume, i, c);
+			g->ledger.progress.total++;
+			g->ledger.progress.done += resume_done(g->resume, i, c);
 		}
 	}
-	g->journal = journal_create(g->o->run, g->o->worker, identity, err);
-	if (g->journal == NULL)
+	g->ledger.journal =
+	    journal_create(g->o->run, g->o->worker, identity, err);
+	if (g->ledger.journal == NULL)
 		return -1;
 	for (size_t i = 0; i < g->nshared; i++) {
 		if (start_shared(g, &g->shared[i], err))
@@ -895,8 +729,11 @@ gap_run(const struct gap_options *o, struct error *err)
 	struct error later = ERROR_NONE;
 	int rc;
 
-	g.start_sec = clock_sec();
-	g.checkpoint_sec = g.start_sec + o->checkpoint_sec;
+	g.ledger = (struct ledger){.transport = o->transport,
+				   .stream_trials = o->stream_trials,
+				   .worker = o->worker,
+				   .start_sec = clock_sec()};
+	g.checkpoint_sec = g.ledger.start_sec + o->checkpoint_sec;
 	rc = gap_open(&g, err);
 	if (rc == 0)
 		rc = run_units(&g, err);
@@ -905,9 +742,9 @@ gap_run(const struct gap_options *o, struct error *err)
 		if (rc == 0)
 			rc = error_set(err, EXIT_STOPPED, "stopped");
 	}
-	unit_close(&g);
+	ledger_close_unit(&g.ledger);
 	/* What is finished is kept, however the run ends. */
-	if (journal_close(g.journal, rc ? &later : err))
+	if (journal_close(g.ledger.journal, rc ? &later : err))
 		rc = -1;
 	if (rc == 0)
 		rc = send_progress(&g, err);

@@ -1,0 +1,201 @@
+#include "exec/ledger.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/progress.h"
+#include "exec/gap.h"
+
+/* A unit of one task on the timeline is cut after so long. */
+#define UNIT_SEC 1.0
+
+double
+ledger_now(const struct ledger *l)
+{
+	return clock_sec() - l->start_sec;
+}
+
+static int
+send_parent(struct ledger *l, enum gap_tag tag, const struct strbuf *sb,
+	    struct error *err)
+{
+	struct transport *t = l->transport;
+
+	return t->ops->send(t, TRANSPORT_PARENT, (uint32_t)tag, sb->buf,
+			    sb->len, err);
+}
+
+void
+ledger_close_unit(struct ledger *l)
+{
+	if (l->unit.rows > 0)
+		journal_add_unit(l->journal, &l->unit);
+	l->unit.rows = 0;
+}
+
+void
+ledger_unit(struct ledger *l, const struct gaptask *t, double start,
+	    uint64_t sent)
+{
+	struct unit *u = &l->unit;
+	uint32_t group = t->held->shard.group;
+	double end = ledger_now(l);
+
+	if (u->rows == 0 || u->group != group || u->pack != t->pack_number ||
+	    end - u->start_sec > UNIT_SEC) {
+		ledger_close_unit(l);
+		*u = (struct unit){.worker = l->worker,
+				   .group = group,
+				   .pack = t->pack_number,
+				   .start_sec = start};
+	}
+	u->epoch = t->sequence;
+	u->end_sec = end;
+	u->rows += shardrows_count(t->rows);
+	u->bytes_sent += sent;
+}
+
+int
+ledger_trial(struct ledger *l, const struct gaptask *t, uint32_t lane,
+	     struct error *err)
+{
+	const struct lane_report *r = &t->report[lane];
+	struct trial tr = {t->held->shard.group,
+			   t->config[lane],
+			   r->epoch,
+			   r->loss,
+			   metric_value(t->light[lane], t->by),
+			   ledger_now(l)};
+	struct strbuf sb = STRBUF_INIT;
+	int rc = 0;
+
+	if (t->held->facts.rows[PART_TRAIN] < GAP_TRIAL_ROWS)
+		return 0;
+	journal_add_trial(l->journal, &tr);
+	if (l->stream_trials) {
+		trial_put(&tr, &sb);
+		rc = send_parent(l, TAG_TRIAL, &sb, err);
+		strbuf_release(&sb);
+	}
+	return rc;
+}
+
+static int
+put_done(struct ledger *l, const struct trial_done *d, struct error *err)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct trial_done bare = *d;
+	int rc = 0;
+
+	journal_add_done(l->journal, d);
+	l->progress.done++;
+	if (l->stream_trials) {
+		bare.model_bytes = 0;
+		trial_done_put(&bare, &sb);
+		rc = send_parent(l, TAG_DONE, &sb, err);
+		strbuf_release(&sb);
+	}
+	return rc;
+}
+
+/* Hold-out metrics of a lane that has a model. */
+static void
+fill_metrics(struct trial_done *d, const struct metric *m, enum task task)
+{
+	for (int k = 0; k < METRIC_COUNT; k++) {
+		enum metric_kind kind = (enum metric_kind)k;
+
+		if (metric_applies(kind, task))
+			d->metric[k] = metric_value(m, kind);
+	}
+	d->holdout_weight = metric_weight(m);
+	d->holdout_rows = metric_rows(m);
+}
+
+static void
+no_metrics(struct trial_done *d)
+{
+	for (int k = 0; k < METRIC_COUNT; k++)
+		d->metric[k] = NAN;
+}
+
+int
+ledger_lane(struct ledger *l, const struct gaptask *t, uint32_t lane,
+	    struct error *err)
+{
+	const struct lane_report *r = &t->report[lane];
+	struct trial_done d = {.group = t->held->shard.group,
+			       .config = t->config[lane],
+			       .epoch = r->epoch,
+			       .status = r->status,
+			       .loss = r->loss,
+			       .objective = r->objective,
+			       .sec = ledger_now(l)};
+	struct strbuf model = STRBUF_INIT;
+	int rc;
+
+	no_metrics(&d);
+	snprintf(d.reason, sizeof d.reason, "%s", r->reason);
+	if (r->status != LANE_DIVERGED) {
+		fill_metrics(&d, t->full[lane],
+			     dataset_schema(t->held->data)->task);
+		t->held->learner->save(t->pack, lane, SAVE_MODEL, &model);
+	}
+	d.model = model.buf;
+	d.model_bytes = model.len;
+	rc = put_done(l, &d, err);
+	strbuf_release(&model);
+	return rc;
+}
+
+int
+ledger_unstarted(struct ledger *l, uint32_t group, const uint32_t *config,
+		 uint32_t n, struct error *err)
+{
+	struct error why = *err;
+
+	*err = ERROR_NONE;
+	for (uint32_t i = 0; i < n; i++) {
+		struct trial_done d = {.group = group,
+				       .config = config[i],
+				       .status = LANE_DIVERGED,
+				       .loss = NAN,
+				       .objective = NAN,
+				       .sec = ledger_now(l)};
+
+		no_metrics(&d);
+		snprintf(d.reason, sizeof d.reason, "%.47s", why.text);
+		if (put_done(l, &d, err))
+			return -1;
+	}
+	return 0;
+}
+
+void
+ledger_states(struct ledger *l, const struct gaptask *t)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->kind == PASS_FINAL && (t->ended >> i & 1))
+			continue;
+		strbuf_reset(&sb);
+		t->held->learner->save(t->pack, i, SAVE_STATE, &sb);
+		journal_add_state(l->journal, t->held->shard.group,
+				  t->config[i], t->report[i].epoch, sb.buf,
+				  sb.len);
+	}
+	strbuf_release(&sb);
+}
+
+int
+ledger_progress(struct ledger *l, struct error *err)
+{
+	struct strbuf sb = STRBUF_INIT;
+	int rc;
+
+	gap_progress_put(&l->progress, &sb);
+	rc = send_parent(l, TAG_PROGRESS, &sb, err);
+	strbuf_release(&sb);
+	return rc;
+}

@@ -1,0 +1,48 @@
+#ifndef KP_EXEC_LEDGER_H
+#define KP_EXEC_LEDGER_H
+
+/*
+ * ledger - what one worker has done, put down in its journal and, when
+ * kp-train asks for them, sent to it as trial records.
+ */
+
+#include "exec/gaptask.h"
+#include "exec/journal.h"
+#include "exec/transport.h"
+
+struct ledger {
+	struct journal *journal;
+	struct transport *transport; /* to kp-train */
+	bool stream_trials;
+	uint32_t worker;
+	double start_sec; /* clock at the worker's start */
+	struct gap_progress progress;
+	struct unit unit; /* being extended; rows 0: none */
+};
+
+/* Seconds since the worker's start. */
+double ledger_now(const struct ledger *l);
+
+/* A pass of t from `start` to now, with the bytes it sent.  It joins the unit
+ * before it if that was of the same task, so that tiny groups cost one record,
+ * not one an epoch. */
+void ledger_unit(struct ledger *l, const struct gaptask *t, double start,
+		 uint64_t sent);
+void ledger_close_unit(struct ledger *l);
+
+/* The epoch that the last update of a lane was. */
+int ledger_trial(struct ledger *l, const struct gaptask *t, uint32_t lane,
+		 struct error *err);
+/* A lane that has ended, with its model and hold-out metrics. */
+int ledger_lane(struct ledger *l, const struct gaptask *t, uint32_t lane,
+		struct error *err);
+/* Configs that could not even start, because of *err (emptied): the group
+ * fails, others go on. */
+int ledger_unstarted(struct ledger *l, uint32_t group, const uint32_t *config,
+		     uint32_t n, struct error *err);
+/* The state of every lane that goes on. */
+void ledger_states(struct ledger *l, const struct gaptask *t);
+/* Tells kp-train how far this worker is. */
+int ledger_progress(struct ledger *l, struct error *err);
+
+#endif
