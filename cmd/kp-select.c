@@ -212,10 +212,11 @@ summarise(const struct results *r)
 		info("no group has a hold-out value of %s: selected by the "
 		     "training objective",
 		     metric_name(r->by));
-	info("%zu groups: %" PRIu64 " trained, %" PRIu64 " fallback, %" PRIu64
+	info("%zu group%s: %" PRIu64 " trained, %" PRIu64 " fallback, %" PRIu64
 	     " stopped, %" PRIu64 " failed",
-	     r->ngroup, r->count[GROUP_TRAINED], r->count[GROUP_FALLBACK],
-	     r->count[GROUP_STOPPED], r->count[GROUP_FAILED]);
+	     r->ngroup, r->ngroup == 1 ? "" : "s", r->count[GROUP_TRAINED],
+	     r->count[GROUP_FALLBACK], r->count[GROUP_STOPPED],
+	     r->count[GROUP_FAILED]);
 }
 
 static enum exit_code

@@ -49,9 +49,9 @@ static const struct opt_program program = {
     .usage = "[OPTION...] -o RUN PLAN\n"
 	     "       kp-train [OPTION...] -o RUN --learner NAME DATASET",
     .purpose = "Trains every config of a plan for every group.",
-    .examples = "kp-train -o run plan.json\n"
-		"kp-train --learner logistic --param l2=log:1e-8:1e-1 \\\n"
-		"    --search grid:12 -o run data\n",
+    .examples = "  kp-train -o run plan.json\n"
+		"  kp-train --learner logistic --param l2=log:1e-8:1e-1 \\\n"
+		"      --search grid:12 -o run data\n",
     .opt = options,
     .operands_min = 1,
     .operands_max = 1,
@@ -215,9 +215,10 @@ open_trials(struct error *err)
 static void
 say_summary(const struct run_summary *s)
 {
-	info("%" PRIu64 " groups: %" PRIu64 " trained, %" PRIu64
-	     " fallback, %" PRIu64 " failed; %" PRIu64 " models in %.1f s",
-	     s->groups, s->trained, s->fallback, s->failed, s->trials, s->sec);
+	info("%" PRIu64 " group%s: %" PRIu64 " trained, %" PRIu64
+	     " fallback, %" PRIu64 " failed; %" PRIu64 " model%s in %.1f s",
+	     s->groups, s->groups == 1 ? "" : "s", s->trained, s->fallback,
+	     s->failed, s->trials, s->trials == 1 ? "" : "s", s->sec);
 }
 
 static enum exit_code

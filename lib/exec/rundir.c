@@ -209,12 +209,13 @@ rundir_put_plan(const char *run, const struct plan *plan, struct error *err)
 {
 	struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
 	struct jout j;
+	bool complete = io_exists(io_join(&path, run, "summary.json"));
 	int rc = 0;
 
 	io_join(&path, run, "plan.json");
 	if (io_exists(path.buf))
 		rc = compare_plans(run, plan, err);
-	if (rc == 0) {
+	if (rc == 0 && !complete) {
 		jout_begin(&j, &text, 1);
 		plan_json(plan, &j);
 		strbuf_addch(&text, '\n');

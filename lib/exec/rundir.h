@@ -23,8 +23,9 @@ struct run_summary {
  * descriptor that holds the lock (not close-on-exec), -1 on error. */
 int rundir_enter(const char *run, struct error *err);
 
-/* Stores the plan, or compares it with the one there: of another identity is
- * EXIT_USAGE naming what differs. */
+/* Compares the plan with the one in RUN: of another identity is EXIT_USAGE
+ * naming what differs.  Else stores it, unless the run is complete: that stays
+ * as it is. */
 int rundir_put_plan(const char *run, const struct plan *plan,
 		    struct error *err);
 
