@@ -161,7 +161,8 @@ gram_free(struct gram *g)
 	free(g);
 }
 
-/* --- sums: cross [nfield][stride], field [nfield], core [ncore][stride] --- */
+/* --- sums: cross [nfield][stride], field [nfield] rounded up to 8, core
+ * [ncore][stride]; every row is aligned --- */
 
 static size_t
 field_at(const struct gram *g)
@@ -172,7 +173,7 @@ field_at(const struct gram *g)
 static size_t
 core_at(const struct gram *g)
 {
-	return field_at(g) + g->nfield;
+	return field_at(g) + (g->nfield + 7) / 8 * 8;
 }
 
 size_t

@@ -65,8 +65,10 @@ lbfgs_new(const struct lbfgs_options *o, const double *x0)
 	}
 	if (o->l1 > 0)
 		s->active = xcalloc(n, sizeof *s->active);
-	memcpy(s->x, x0, n * sizeof *p);
-	memcpy(s->xt, x0, n * sizeof *p);
+	if (n > 0) {
+		memcpy(s->x, x0, n * sizeof *p);
+		memcpy(s->xt, x0, n * sizeof *p);
+	}
 	s->loss = s->objective = INFINITY;
 	return s;
 }
