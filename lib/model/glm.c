@@ -56,7 +56,7 @@ static const struct learner_param params[GLM_PARAM_COUNT] = {
 		       .kind = PARAM_REAL,
 		       .min = 1e-12,
 		       .max = 1e-1,
-		       .dflt = 1e-6,
+		       .dflt = 1e-8,
 		       .help = "stop at this share of the first gradient"},
 };
 

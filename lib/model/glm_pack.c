@@ -13,9 +13,13 @@
 
 #define STATE_VERSION 1 /* of the bytes of a lane */
 #define BATCH_ROWS 64
-/* Epochs 10, 20, 40, ... take the curvature anew, if a lane lasts that long;
- * moments of more doubles are too dear to carry for every lane. */
+/* Epochs 10, 20, 40, ... take the curvature anew, if a lane lasts that long.
+ * For one lane that costs about 12 passes of it over the rows, so with many
+ * rows the first time is later.  Moments of more doubles than this are too
+ * dear to carry for every lane. */
 #define REFRESH_EPOCH 10
+#define REFRESH_EPOCH_MANY 20
+#define MANY_ROWS 4096
 #define REFRESH_SIZE_MAX (1u << 15)
 /* Least ridge of a preconditioner, as a share of the curvature: dependent
  * features leave directions that only the penalties bound.  Under l1 the
@@ -422,13 +426,15 @@ judge(const struct pack *p, struct lane *l, enum lbfgs_status s)
 static bool
 is_refresh(const struct pack *p, const struct lane *l)
 {
+	bool many = p->facts->rows[PART_TRAIN] > MANY_ROWS;
+	uint32_t first = many ? REFRESH_EPOCH_MANY : REFRESH_EPOCH;
 	uint32_t e = l->epoch;
 
 	if (p->kind == LOSS_SQUARED || gram_size(p->gram) > REFRESH_SIZE_MAX)
 		return false;
-	while (e > REFRESH_EPOCH && e % 2 == 0)
+	while (e > first && e % 2 == 0)
 		e /= 2;
-	return e == REFRESH_EPOCH;
+	return e == first;
 }
 
 /* Feeds an evaluation on a valid grid to the solver. */

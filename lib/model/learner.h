@@ -96,7 +96,8 @@ struct lane_report {
 	uint32_t epoch;   /* epochs used so far */
 	bool counted;     /* the last pass was an epoch (not a repeat for a
 	                     bound, not a prepare) */
-	double loss;      /* training mean loss at the point evaluated */
+	double loss;      /* training mean loss at the point evaluated; of
+	                     the model once the lane has ended */
 	double objective; /* with the penalty */
 	const char *reason; /* short, static: why it ended, "" if it has not */
 };

@@ -1174,7 +1174,7 @@ the_table(void)
 	learner_config_json(l, &b, &out);
 	CHECK_STR(sb.buf, "{\"l2\":0.25,\"l1\":0.5,\"solver\":\"auto\","
 			  "\"standardize\":1,\"intercept\":1,"
-			  "\"tolerance\":1e-06}");
+			  "\"tolerance\":1e-08}");
 	v = jsonio_parse(sb.buf, sb.len, "config", &err);
 	CHECK_OK(learner_config_load(l, v, &back, &err), err);
 	CHECK_MEM(&back, &b, sizeof b);
