@@ -67,7 +67,6 @@ struct lane {
 
 struct pack {
 	enum loss kind;
-	const struct schema *schema;
 	const struct group_facts *facts;
 	const struct view *view;
 	const struct glm_kernel *kernel;
@@ -79,8 +78,7 @@ struct pack {
 	double base1;
 	struct gram *gram;
 	double *moments; /* second moments of all rows; NULL: not yet known */
-	bool
-	    wants_moments; /* of the next pass; on every holder, by the point */
+	bool wants_moments; /* of the next pass; travels with the point */
 	struct lane *lane[PACK_LANES_MAX];
 };
 
@@ -92,29 +90,19 @@ width_for(size_t n)
 	return n <= 1 ? 1 : n <= 4 ? 4 : n <= 8 ? 8 : 16;
 }
 
-static double *
-lane_weights(const struct pack *p, size_t lane)
-{
-	return p->w + lane;
-}
-
 /* The point of a lane, from its [nvar] variables. */
 static void
 set_point(struct pack *p, size_t lane, const double *x)
 {
-	double *w = lane_weights(p, lane);
-
 	for (size_t j = 0; j < p->nvar; j++)
-		w[j * p->width] = x[j];
+		p->w[j * p->width + lane] = x[j];
 }
 
 static void
 get_point(const struct pack *p, size_t lane, double *x)
 {
-	const double *w = lane_weights(p, lane);
-
 	for (size_t j = 0; j < p->nvar; j++)
-		x[j] = w[j * p->width];
+		x[j] = p->w[j * p->width + lane];
 }
 
 static void
@@ -196,7 +184,6 @@ glm_pack_new(const struct pack_spec *spec, enum loss kind)
 	    (double)spec->facts->rows[PART_TRAIN] * spec->facts->weight_max;
 
 	p->kind = kind;
-	p->schema = spec->schema;
 	p->facts = spec->facts;
 	p->view = v;
 	p->kernel = glm_kernel_choose();

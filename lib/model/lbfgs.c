@@ -372,6 +372,10 @@ begin_search(struct lbfgs *s)
 		two_loop(s);
 		slope = fmath_dot(s->pg, s->d, s->o.n);
 	}
+	if (isnan(slope)) {
+		finish(s, LBFGS_NOT_FINITE);
+		return;
+	}
 	/* What a step can still win is lost in the rounding of f. */
 	if (!(-slope > 0.5 * DBL_EPSILON * fabs(s->objective))) {
 		finish(s, LBFGS_FLAT);

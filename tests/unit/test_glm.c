@@ -534,6 +534,29 @@ overflow_diverges(void)
 	toy_release(&t);
 }
 
+/* No grid is coarse enough for these. */
+static void
+huge_numbers_diverge(void)
+{
+	struct toy_random o = {
+	    .task = TASK_BINARY, .nrow = 100, .seed = 2, .nvalue = 5};
+	struct job j;
+	struct toy t;
+
+	toy_random(&t, &o);
+	for (uint32_t r = 0; r < o.nrow; r++)
+		t.block.column[3].f64[r] *= 0x1p600;
+	toy_refresh(&t);
+	job_init(&j, &t, 2, 1);
+	j.config[0].value[GLM_STANDARDIZE] = 0;
+	j.config[1].value[GLM_STANDARDIZE] = 0;
+	job_run(&j);
+	CHECK_INT(j.report[0].status, LANE_DIVERGED);
+	CHECK_STR(j.report[0].reason, "not finite");
+	job_end(&j);
+	toy_release(&t);
+}
+
 static void
 no_rows_diverges(void)
 {
@@ -1243,6 +1266,8 @@ main(void)
 	check_run("a pass repeated for a bound counts no epoch",
 		  bound_repeats_do_not_count);
 	check_run("overflow ends a lane as diverged", overflow_diverges);
+	check_run("numbers too large for any grid end a lane as diverged",
+		  huge_numbers_diverge);
 	check_run("a group without training rows diverges with a reason",
 		  no_rows_diverges);
 	check_run("epochs cap a lane", epochs_cap);
