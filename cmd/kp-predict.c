@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "data/groupkey.h"
+#include "exec/artifact.h"
 #include "exec/leaderboard.h"
 #include "exec/predict.h"
 
@@ -189,6 +190,23 @@ kept_columns(size_t *n)
 	return all;
 }
 
+/* A damaged bundle may look like any file: bundle_open() tells. */
+static struct bundle *
+open_bundle(bool lazy)
+{
+	enum artifact kind = artifact_of(model);
+	struct bundle *b;
+	struct error err;
+
+	if (kind != ARTIFACT_FILE &&
+	    artifact_expect(model, ARTIFACT_BUNDLE, &err) < 0)
+		die(&err);
+	b = bundle_open(model, !lazy, &err);
+	if (!b)
+		die(&err);
+	return b;
+}
+
 static void
 run(struct bundle *b, struct predict_options *o)
 {
@@ -221,7 +239,6 @@ main(int argc, char **argv)
 	static const char *const whens[] = {"all", "lazy", NULL};
 	struct predict_options o = {.file = "-"};
 	struct bundle *b;
-	struct error err;
 	bool lazy;
 	int i = opt_parse(&program, argc, argv);
 
@@ -247,9 +264,7 @@ main(int argc, char **argv)
 	o.only_predictions = only_predictions;
 	o.want_tally = metrics != NULL;
 	o.memory_bytes = memory;
-	b = bundle_open(model, !lazy, &err);
-	if (!b)
-		die(&err);
+	b = open_bundle(lazy);
 	run(b, &o);
 	bundle_free(b);
 	opt_list_release(&keep);

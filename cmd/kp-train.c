@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "exec/artifact.h"
 #include "exec/runner.h"
 #include "plan/planopt.h"
 
@@ -61,12 +61,7 @@ static const struct opt_program program = {
 static bool
 is_dataset(const char *path)
 {
-	struct strbuf sb = STRBUF_INIT;
-	bool is = strcmp(path, "-") != 0 &&
-		  io_exists(io_join(&sb, path, "manifest.json"));
-
-	strbuf_release(&sb);
-	return is;
+	return strcmp(path, "-") != 0 && artifact_of(path) == ARTIFACT_DATASET;
 }
 
 /* An option that would mean nothing to a plan that is there already. */
@@ -88,21 +83,13 @@ static int
 read_plan(struct plan *plan, const char *path, struct error *err)
 {
 	struct strbuf sb = STRBUF_INIT;
-	struct stat st;
 	int rc;
 
-	if (strcmp(path, "-") != 0) {
-		if (stat(path, &st))
-			return error_sys(err, "%s", path);
-		if (S_ISDIR(st.st_mode))
-			return error_set(err, EXIT_CANNOT,
-					 "%s: not a dataset (no "
-					 "manifest.json)",
-					 path);
-		return refuse_plan_options(path, err)
+	if (strcmp(path, "-") != 0)
+		return artifact_expect(path, ARTIFACT_JSON, err) ||
+			       refuse_plan_options(path, err)
 			   ? -1
 			   : plan_load_file(plan, path, err);
-	}
 	if (refuse_plan_options(path, err))
 		return -1;
 	if (isatty(STDIN_FILENO))
@@ -135,6 +122,7 @@ static struct dataset *
 open_work(struct plan *plan, const char *operand, struct error *err)
 {
 	bool dataset = is_dataset(operand);
+	const char *where;
 	struct dataset *d;
 
 	if (dataset && data) {
@@ -145,10 +133,12 @@ open_work(struct plan *plan, const char *operand, struct error *err)
 	}
 	if (!dataset && read_plan(plan, operand, err))
 		return NULL;
-	d = dataset_open(dataset ? operand
-			 : data	 ? data
-				 : plan->partition.data,
-			 err);
+	where = dataset ? operand : data ? data : plan->partition.data;
+	if (artifact_expect(where, ARTIFACT_DATASET, err)) {
+		error_context(err, "the dataset (see --data)");
+		return NULL;
+	}
+	d = dataset_open(where, err);
 	if (d == NULL)
 		return NULL;
 	if (dataset ? make_plan(plan, d, err)

@@ -238,6 +238,10 @@ without_answers() {
 
 @test "another file is told from a bundle" {
 	fails 6 "kp-predict: a.csv: not a kp bundle" kp-predict -m a.csv a.csv
+	fails 6 "kp-predict: run: a run; kp-select run -o FILE makes its bundle" \
+	    kp-predict -m run a.csv
+	fails 6 "kp-predict: run.data: a dataset, not a bundle (kp-select -o makes one)" \
+	    kp-predict -m run.data a.csv
 	fails 1 "kp-predict: none.kpm: No such file or directory" \
 	    kp-predict -m none.kpm a.csv
 }

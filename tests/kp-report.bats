@@ -89,9 +89,13 @@ setup() {
 }
 
 @test "what is no run is told" {
-	run --separate-stderr kp-report a.csv
-	equal "$status" 1
-	equal "$output" ""
+	fails 6 "kp-report: a.csv: a file, not a run (kp-train makes one)" \
+	    kp-report a.csv
+	fails 6 "kp-report: m.kpm: a bundle, not a run (kp-train makes one)" \
+	    kp-report m.kpm
+	fails 6 "kp-report: run.data: a dataset, not a run (kp-train makes one)" \
+	    kp-report run.data
+	fails 1 "kp-report: none: No such file or directory" kp-report none
 	fails 2 'kp-report: --by: no metric "x"' kp-report --by x run
 }
 

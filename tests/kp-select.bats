@@ -155,8 +155,8 @@ overflow() {
 	cp -r run/ moved
 	cp -r run.data/ elsewhere
 	sed -i 's,"[^"]*run.data","/nonexistent",' moved/plan.json
-	run kp-select moved
-	equal "$status" 1
+	fails 1 "kp-select: the dataset (see --data): /nonexistent: No such file or directory" \
+	    kp-select moved
 	kp-select -q --data elsewhere moved | cmp - select.tsv
 	rows 500 2 >b.csv
 	kp-featurize -q --group-by site --datetime when --label late \
@@ -220,9 +220,11 @@ overflow() {
 }
 
 @test "what is neither run nor bundle is told" {
-	run --separate-stderr kp-select a.csv
-	equal "$status" 1
-	equal "$output" ""
+	fails 6 "kp-select: a.csv: a file, not a run (kp-train makes one)" \
+	    kp-select a.csv
+	fails 6 "kp-select: run.data: a dataset, not a run (kp-train makes one)" \
+	    kp-select run.data
+	fails 1 "kp-select: none: No such file or directory" kp-select none
 	fails 2 "kp-select: m.kpm: is a bundle: only --show, --json and -q apply" \
 	    kp-select m.kpm --by auc
 	head -c 1000 m.kpm >short.kpm

@@ -81,11 +81,16 @@ same_models() {
 
 @test "an operand that is neither plan nor dataset is named" {
 	mkdir empty
+	echo a,b >some.csv
+	ln -s "$BATS_FILE_TMPDIR"/small.run .
 	echo '{"kp": "partition"}' >part.json
 	fails 1 "kp-train: nosuch: No such file or directory" \
 	    kp-train -o run "${learn[@]}" nosuch
-	fails 1 "kp-train: empty: not a dataset (no manifest.json)" \
-	    kp-train -o run "${learn[@]}" empty
+	local k
+	for k in empty small.run small.kpm some.csv; do
+		fails 6 "kp-train: $k: neither a plan nor a dataset (kp-featurize makes one)" \
+		    kp-train -o run "${learn[@]}" $k
+	done
 	fails 6 "kp-train: part.json: not a plan but a \"partition\"" \
 	    kp-train -o run part.json
 	fails 6 "kp-train: standard input: not a plan" kp-train -o run - <<<'{}'
@@ -130,7 +135,7 @@ same_models() {
 @test "a dataset that has moved is found by --data" {
 	kp-train --print-plan -q -p 2 "${learn[@]}" small >plan.json
 	mv small moved
-	fails 1 "kp-train: $PWD/small: not a dataset (no manifest.json)" \
+	fails 1 "kp-train: the dataset (see --data): $PWD/small: No such file or directory" \
 	    kp-train -o run plan.json
 	kp-train -q -o run --data moved plan.json
 	kp-select -q --data moved -o run.kpm run >/dev/null

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/opt.h"
+#include "exec/artifact.h"
 #include "exec/journal.h"
 
 /* What the first reading of the journal gathers. */
@@ -290,7 +291,11 @@ score_fallbacks(struct results *r, struct error *err)
 static int
 open_data(struct results *r, const char *data, struct error *err)
 {
-	r->data = dataset_open(data ? data : r->plan.partition.data, err);
+	if (!data)
+		data = r->plan.partition.data;
+	if (artifact_expect(data, ARTIFACT_DATASET, err) < 0)
+		return error_context(err, "the dataset (see --data)");
+	r->data = dataset_open(data, err);
 	if (!r->data)
 		return -1;
 	r->schema = dataset_schema(r->data);
@@ -334,7 +339,8 @@ find_metric(struct results *r, int by, struct error *err)
 static int
 open_all(struct results *r, const struct results_options *o, struct error *err)
 {
-	if (runner_open(o->run, &r->plan, &r->complete, err) < 0)
+	if (artifact_expect(o->run, ARTIFACT_RUN, err) < 0 ||
+	    runner_open(o->run, &r->plan, &r->complete, err) < 0)
 		return -1;
 	if (!r->complete && !o->partial)
 		return error_set(err, EXIT_STOPPED,
