@@ -33,6 +33,23 @@ read_partition(const char *path, const char *name, struct partition *pt,
 	return ret;
 }
 
+/* A dataset is what most likely stands where its partition belongs. */
+static void
+refuse_dataset(const char *path)
+{
+	struct strbuf file = STRBUF_INIT, word = STRBUF_INIT;
+
+	if (strcmp(path, "-") == 0 ||
+	    !io_exists(io_join(&file, path, "manifest.json"))) {
+		strbuf_release(&file);
+		return;
+	}
+	strbuf_addword(&word, path);
+	dief(EXIT_USAGE,
+	     "%s: a dataset, not a partition (kp-partition %s | kp-plan ...)",
+	     path, word.buf);
+}
+
 /* Reads the partition at path and opens the dataset it is of, at `data` if
  * given; the partition then names that one. */
 static struct dataset *
@@ -98,6 +115,7 @@ main(int argc, char **argv)
 	    .opt = opts,
 	    .operands_min = 0,
 	    .operands_max = 1,
+	    .elsewhere = plan_options_elsewhere,
 	};
 	int first = opt_parse(&prog, argc, argv);
 	const char *path = first < argc ? argv[first] : "-";
@@ -109,6 +127,7 @@ main(int argc, char **argv)
 
 	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
 		opt_short_help(&prog);
+	refuse_dataset(path);
 	d = open_both(path, data, &pt, &err);
 	if (!d || plan_build(&plan, &po, d, &pt, &err) < 0)
 		die(&err);

@@ -244,7 +244,7 @@ main(int argc, char **argv)
 
 	set_quiet(quiet);
 	if (!model)
-		dief(EXIT_USAGE, "no bundle given (see -m)");
+		opt_needed("model");
 	if (keep.n && only_predictions)
 		dief(EXIT_USAGE,
 		     "--keep and --only-predictions exclude each other");

@@ -55,6 +55,7 @@ static const struct opt_program program = {
     .opt = options,
     .operands_min = 1,
     .operands_max = 1,
+    .elsewhere = plan_options_elsewhere,
 };
 
 /* A dataset is a folder; a plan is a file or "-". */
@@ -110,8 +111,8 @@ make_plan(struct plan *plan, const struct dataset *d, struct error *err)
 
 	if (po.learner == NULL)
 		return error_set(err, EXIT_USAGE,
-				 "--learner NAME is needed to train on a "
-				 "dataset");
+				 "--learner is needed to train on a dataset "
+				 "(try --help)");
 	if (partition_of_dataset(&pt, d, p, err))
 		return -1;
 	return plan_build(plan, &po, d, &pt, err);
@@ -263,7 +264,7 @@ main(int argc, char **argv)
 	/* Beyond a file size limit a write fails, as on a full disk. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (output == NULL && !print_plan)
-		dief(EXIT_USAGE, "-o RUN is needed");
+		opt_needed("output");
 	d = open_work(&plan, argv[first], &err);
 	if (d == NULL)
 		die(&err);

@@ -132,7 +132,7 @@ l2_values() {
 }
 
 @test "unknown names and values out of range are exit 2 and one line" {
-	fails 2 'kp-plan: --learner is missing (there is logistic, linear)' \
+	fails 2 'kp-plan: --learner is needed (there is logistic, linear)' \
 	    kp-plan partition.json
 	fails 2 'kp-plan: --learner logistics: no such learner (did you mean logistic?)' \
 	    kp-plan --learner logistics partition.json
@@ -140,10 +140,15 @@ l2_values() {
 	    plan --param slover=lbfgs
 	fails 2 'kp-plan: --param solver=lbfsg: no "lbfsg" (did you mean "lbfgs"?)' \
 	    plan --param solver=lbfsg
-	fails 2 'kp-plan: --param l2=-1: -1 is not from 0 to 1000000000000' \
+	fails 2 'kp-plan: --param l2=-1: -1 is not from 0 to 1e12' \
 	    plan --param l2=-1
 	fails 2 'kp-plan: --param l2=2: l2 is given twice' \
 	    plan --param l2=1 --param l2=2
+	fails 2 'kp-plan: unknown option "--l2" (a parameter: --param l2=...)' \
+	    plan --l2 0.1
+	fails 2 'kp-plan: --seed is given twice' plan --seed 1 --seed 2
+	fails 2 'kp-plan: data: a dataset, not a partition (kp-partition data | kp-plan ...)' \
+	    kp-plan --learner logistic data
 	fails 2 'kp-plan: --search gird: no such search (did you mean grid?)' \
 	    plan --search gird
 	fails 2 'kp-plan: --epochs: not a whole number from 1 to 1000000: "0"' \

@@ -286,7 +286,7 @@ without_answers() {
 }
 
 @test "wrong use is told" {
-	fails 2 "kp-predict: no bundle given (see -m)" kp-predict a.csv
+	fails 2 "kp-predict: --model is needed (try --help)" kp-predict a.csv
 	fails 2 'kp-predict: --split: "hold-out" (did you mean "holdout"?)' \
 	    kp-predict -m m.kpm --split hold-out a.csv
 	fails 2 'kp-predict: --unseen-group: not prior, error or skip: "x"' \

@@ -50,10 +50,10 @@ same_models() {
 
 @test "kp-train used wrongly exits 2 and says how" {
 	local p='kp-train: '
-	fails 2 "${p}-o RUN is needed" kp-train "${learn[@]}" small
+	fails 2 "${p}--output is needed (try --help)" kp-train "${learn[@]}" small
 	fails 2 "${p}unknown option \"--serch\" (did you mean --search?)" \
 	    kp-train -o run --serch grid small
-	fails 2 "${p}--learner NAME is needed to train on a dataset" \
+	fails 2 "${p}--learner is needed to train on a dataset (try --help)" \
 	    kp-train -o run small
 	fails 2 "${p}--learner logstic: no such learner (did you mean logistic?)" \
 	    kp-train -o run --learner logstic small

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "base/strbuf.h"
 
 #define HELP_COLUMN 28
 #define VALUE_HELP 1 /* no letter is 1 or 2 */
@@ -363,6 +362,7 @@ print_version(void)
 struct tables {
 	struct option *longs;
 	const char **names; /* of all long options, then NULL */
+	bool *given;	    /* of each option of ours */
 	struct strbuf shorts;
 };
 
@@ -373,6 +373,7 @@ tables_init(struct tables *t, const struct opt_program *prog)
 
 	t->longs = xcalloc(n + 3, sizeof(*t->longs));
 	t->names = xcalloc(n + 3, sizeof(*t->names));
+	t->given = xcalloc(n + 1, sizeof(*t->given));
 	strbuf_init(&t->shorts);
 	strbuf_addch(&t->shorts, ':');
 	for (size_t i = 0; i < n; i++) {
@@ -400,6 +401,7 @@ tables_release(struct tables *t)
 {
 	free(t->longs);
 	free(t->names);
+	free(t->given);
 	strbuf_release(&t->shorts);
 }
 
@@ -422,6 +424,7 @@ static void
 die_unknown(const struct opt_program *prog, const struct tables *t, char **argv)
 {
 	struct strbuf word = STRBUF_INIT, text = STRBUF_INIT;
+	struct strbuf hint = STRBUF_INIT;
 	struct error err;
 	const char *near;
 
@@ -444,12 +447,17 @@ die_unknown(const struct opt_program *prog, const struct tables *t, char **argv)
 		error_set(&err, EXIT_USAGE, "ambiguous option \"--%s\" (%s)",
 			  word.buf, text.buf);
 	} else {
+		if (prog->elsewhere)
+			prog->elsewhere(word.buf, &hint);
 		near = opt_suggest(word.buf, t->names);
-		if (near)
+		if (hint.len)
+			strbuf_addf(&text, " (%s)", hint.buf);
+		else if (near)
 			strbuf_addf(&text, " (did you mean --%s?)", near);
 		error_set(&err, EXIT_USAGE, "unknown option \"--%s\"%s",
 			  word.buf, text.buf);
 	}
+	strbuf_release(&hint);
 	strbuf_release(&text);
 	strbuf_release(&word);
 	die(&err);
@@ -461,11 +469,25 @@ check_operands(const struct opt_program *prog, int argc, char **argv)
 	size_t n = (size_t)(argc - optind);
 
 	if (n < prog->operands_min)
-		dief(EXIT_USAGE, "missing operand; usage: %s %s",
-		     program_name(), prog->usage);
+		dief(EXIT_USAGE, "missing operand; usage: %s %.*s",
+		     program_name(), (int)strcspn(prog->usage, "\n"),
+		     prog->usage);
 	if (n > prog->operands_max)
 		dief(EXIT_USAGE, "extra operand \"%s\"",
 		     argv[(size_t)optind + prog->operands_max]);
+}
+
+/* Of two values for one thing it is not ours to choose. */
+static void
+store_once(const struct opt_program *prog, struct tables *t,
+	   const struct opt *o, const char *text)
+{
+	bool *given = &t->given[o - prog->opt];
+
+	if (*given && o->kind != OPT_FLAG && o->kind != OPT_LIST)
+		dief(EXIT_USAGE, "--%s is given twice", o->name);
+	*given = true;
+	store(o, text);
 }
 
 int
@@ -491,7 +513,7 @@ opt_parse(const struct opt_program *prog, int argc, char **argv)
 			 (c == 'h' && !find_option(prog, 'h')))
 			print_help(prog);
 		else
-			store(find_option(prog, c), optarg);
+			store_once(prog, &t, find_option(prog, c), optarg);
 	}
 	tables_release(&t);
 	check_operands(prog, argc, argv);
@@ -504,4 +526,10 @@ opt_short_help(const struct opt_program *prog)
 	fprintf(stderr, "Usage: %s %s\n%s\nSee %s --help.\n", program_name(),
 		prog->usage, prog->purpose, program_name());
 	exit(EXIT_USAGE);
+}
+
+void
+opt_needed(const char *name)
+{
+	dief(EXIT_USAGE, "--%s is needed (try --help)", name);
 }

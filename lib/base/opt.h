@@ -12,6 +12,9 @@
  *
  *	kp-plan: unknown option "--serch" (did you mean --search?)
  *	kp-plan: --epochs: not a whole number from 1 to 1000000: "ten"
+ *	kp-plan: --epochs is given twice
+ *
+ * Flags may be repeated, and lists are made to be.
  *
  * --help (and -h, where that letter is free) prints the usage made from the
  * table on stdout and exits 0, with defaults taken from the values at the time
@@ -22,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
+#include "base/strbuf.h"
 
 #define KP_VERSION "0.1.0"
 
@@ -58,6 +62,9 @@ struct opt_program {
 	const char *examples; /* lines for --help, or NULL */
 	const struct opt *opt;
 	size_t operands_min, operands_max; /* SIZE_MAX: any */
+	/* NULL, or appends what else an unknown option's name is, such as
+	 * "a parameter: --param l2=..."; nothing if it is unknown there too */
+	void (*elsewhere)(const char *word, struct strbuf *sb);
 };
 
 /* Parses argv and sets the program name; returns the index in argv of the
@@ -68,6 +75,10 @@ int opt_parse(const struct opt_program *prog, int argc, char **argv);
 /* Short usage and `--help` hint on stderr, exit 2: for a command whose stdin
  * is a terminal where data is needed. */
 void opt_short_help(const struct opt_program *prog) __attribute__((noreturn));
+
+/* Dies: "--NAME is needed (try --help)", for an option there is no default
+ * for. */
+void opt_needed(const char *name) __attribute__((noreturn));
 
 /* The candidate closest to word by edit distance (at most a third of its
  * length, at least 1), NULL if none.  candidates ends with NULL. */

@@ -44,6 +44,21 @@ plan_options_given(const struct plan_options *o)
 						  : NULL;
 }
 
+void
+plan_options_elsewhere(const char *word, struct strbuf *sb)
+{
+	for (size_t i = 0; learner_table[i]; i++) {
+		const struct learner *l = learner_table[i];
+
+		for (size_t k = 0; k < l->nparam; k++) {
+			if (strcmp(l->param[k].name, word) != 0)
+				continue;
+			strbuf_addf(sb, "a parameter: --param %s=...", word);
+			return;
+		}
+	}
+}
+
 uint32_t
 plan_default_workers(void)
 {
@@ -72,7 +87,7 @@ find_learner(const char *name, struct error *err)
 	}
 	near = name ? opt_suggest(name, names) : NULL;
 	if (!name)
-		error_set(err, EXIT_USAGE, "--learner is missing (there is %s)",
+		error_set(err, EXIT_USAGE, "--learner is needed (there is %s)",
 			  all.buf);
 	else if (near)
 		error_set(err, EXIT_USAGE,

@@ -68,6 +68,9 @@ void plan_options_words(const struct plan_options *o, const struct plan *p,
 			struct strbuf *sb);
 /* An option given that is not the default, NULL if there is none. */
 const char *plan_options_given(const struct plan_options *o);
+/* For struct opt_program: a learner's parameter is no option, but goes into
+ * --param. */
+void plan_options_elsewhere(const char *word, struct strbuf *sb);
 void plan_options_release(struct plan_options *o);
 
 /* The workers of a partition when -p is not given: the cores this process

@@ -94,6 +94,22 @@ choice_of(const struct learner_param *p, const char *text, double *v,
 	return -1;
 }
 
+/* A bound as people write it: 1e12, not its 13 digits; text of 32 bytes. */
+static const char *
+bound_text(double v, char *text)
+{
+	char *plus;
+
+	snprintf(text, 32, "%.15g", v);
+	if (fabs(v) < 1e6)
+		return text;
+	snprintf(text, 32, "%g", v);
+	plus = strchr(text, '+');
+	if (plus)
+		memmove(plus, plus + 1, strlen(plus));
+	return text;
+}
+
 static int
 check_range(const struct learner_param *p, double v, struct error *err)
 {
@@ -101,8 +117,8 @@ check_range(const struct learner_param *p, double v, struct error *err)
 
 	if (v >= p->min && v <= p->max)
 		return 0;
-	jout_real_text(p->min, lo);
-	jout_real_text(p->max, hi);
+	bound_text(p->min, lo);
+	bound_text(p->max, hi);
 	jout_real_text(v, got);
 	if (isinf(p->max))
 		return error_set(err, EXIT_USAGE, "%s is not at least %s", got,

@@ -6,6 +6,13 @@
 /* The command under test: argv is set by each test, then run in a child. */
 static char *args[16];
 
+static void
+parameter(const char *word, struct strbuf *sb)
+{
+	if (strcmp(word, "l2") == 0)
+		strbuf_addf(sb, "a parameter: --param %s=...", word);
+}
+
 static int
 command(void)
 {
@@ -31,7 +38,8 @@ command(void)
 				   .purpose = "Does nothing, for a test.",
 				   .examples = "  kp-x -o out in\n",
 				   .opt = table,
-				   .operands_max = 2};
+				   .operands_max = 2,
+				   .elsewhere = parameter};
 	int argc = 0, first;
 
 	while (args[argc])
@@ -102,6 +110,21 @@ wrong_use(void)
 	COMMAND("--quiet=yes", 2, "", "kp-x: --quiet takes no value\n");
 	COMMAND("--help=me", 2, "", "kp-x: --help takes no value\n");
 	COMMAND("a b c", 2, "", "kp-x: extra operand \"c\"\n");
+	COMMAND("--l2 1", 2, "",
+		"kp-x: unknown option \"--l2\" (a parameter: --param "
+		"l2=...)\n");
+}
+
+static void
+given_twice(void)
+{
+	COMMAND("--learner a --learner a", 2, "",
+		"kp-x: --learner is given twice\n");
+	COMMAND("-o a --output b", 2, "", "kp-x: --output is given twice\n");
+	COMMAND("-p 1 -p 2", 2, "", "kp-x: --workers is given twice\n");
+	COMMAND("--memory 1 --memory 2", 2, "",
+		"kp-x: --memory is given twice\n");
+	COMMAND("-q -q --quiet", 0, "1 - logistic 1000 0 0.1 2147483648\n", "");
 }
 
 static void
@@ -192,7 +215,7 @@ static void
 no_operand(void)
 {
 	const struct opt none[] = {{0}};
-	struct opt_program prog = {.usage = "FILE",
+	struct opt_program prog = {.usage = "FILE\n       kp-y -x",
 				   .purpose = "Tests.",
 				   .opt = none,
 				   .operands_min = 1,
@@ -203,12 +226,21 @@ no_operand(void)
 }
 
 static void
+no_output(void)
+{
+	program_set_name("kp-y");
+	opt_needed("output");
+}
+
+static void
 short_forms(void)
 {
 	CHECK_CHILD(short_help, 2, "",
 		    "Usage: kp-y FILE\nTests.\nSee kp-y --help.\n");
 	CHECK_CHILD(no_operand, 2, "",
 		    "kp-y: missing operand; usage: kp-y FILE\n");
+	CHECK_CHILD(no_output, 2, "",
+		    "kp-y: --output is needed (try --help)\n");
 }
 
 static void
@@ -289,6 +321,7 @@ main(void)
 	check_run("options and operands may be mixed, -- ends options",
 		  good_use);
 	check_run("wrong use is one line and exit 2", wrong_use);
+	check_run("a value given twice is refused, a flag is not", given_twice);
 	check_run("a value out of range is told with the range", wrong_values);
 	check_run("help comes from the table, with defaults", help);
 	check_run("help to a full disk fails", help_fails_on_full_disk);
