@@ -66,8 +66,8 @@ check_binary(const struct schema *s, struct error *err)
 	if (s->task == TASK_BINARY)
 		return 0;
 	return error_set(err, EXIT_USAGE,
-			 "logistic needs a binary label (see --positive and "
-			 "--positive-if of kp-featurize)");
+			 "logistic needs a binary label (see --task, "
+			 "--positive and --positive-if of kp-featurize)");
 }
 
 static int

@@ -98,15 +98,16 @@ choice_of(const struct learner_param *p, const char *text, double *v,
 static const char *
 bound_text(double v, char *text)
 {
-	char *plus;
+	char *plus, *digits;
 
-	snprintf(text, 32, "%.15g", v);
-	if (fabs(v) < 1e6)
-		return text;
 	snprintf(text, 32, "%g", v);
+	if (strtod(text, NULL) != v)
+		return jout_real_text(v, text);
 	plus = strchr(text, '+');
-	if (plus)
-		memmove(plus, plus + 1, strlen(plus));
+	if (plus) {
+		digits = plus + strspn(plus, "+0");
+		memmove(plus, digits, strlen(digits) + 1);
+	}
 	return text;
 }
 
