@@ -7,6 +7,7 @@
 #include "report/textreport.h"
 
 static const char *output, *by, *data;
+static int64_t min_holdout = 1;
 static bool text, partial, quiet;
 
 static const struct opt options[] = {
@@ -17,6 +18,8 @@ static const struct opt options[] = {
      "select by logloss, auc, accuracy, brier, rmse, mae or r2\n"
      "(default: logloss, or rmse for regression)",
      0, 0},
+    {"min-holdout", 0, OPT_INT, &min_holdout, "N",
+     "a group of fewer hold-out rows takes what is best for all", 1, 1e15},
     {"data", 0, OPT_STRING, &data, "DIR",
      "the dataset, if it is no longer where it was in training", 0, 0},
     {"partial", 0, OPT_FLAG, &partial, NULL,
@@ -71,6 +74,7 @@ main(int argc, char **argv)
 		die(&err);
 	o.data = data;
 	o.partial = partial;
+	o.min_holdout = (uint64_t)min_holdout;
 	if (results_open(&r, &o, &err) < 0 ||
 	    textreport(&r, o.run, &report, &err) < 0)
 		die(&err);

@@ -10,8 +10,10 @@
 #include "model/bundle.h"
 
 #define OUT_BYTES (1u << 18)
+#define FEW_ROWS 10 /* on which a choice is mostly chance */
 
 static const char *output, *by, *data, *show;
+static int64_t min_holdout = 1;
 static bool json, partial, strict, quiet;
 
 static const struct opt options[] = {
@@ -21,6 +23,8 @@ static const struct opt options[] = {
      "select by logloss, auc, accuracy, brier, rmse, mae or r2\n"
      "(default: logloss, or rmse for regression)",
      0, 0},
+    {"min-holdout", 0, OPT_INT, &min_holdout, "N",
+     "a group of fewer hold-out rows takes what is best for all", 1, 1e15},
     {"data", 0, OPT_STRING, &data, "DIR",
      "the dataset, if it is no longer where it was in training", 0, 0},
     {"partial", 0, OPT_FLAG, &partial, NULL,
@@ -202,16 +206,23 @@ table_of_run(const struct leaderboard *lb, const struct results *r)
 static void
 summarise(const struct results *r)
 {
-	uint64_t with_model = 0, by_objective = 0;
+	uint64_t with_model = 0, by_objective = 0, by_few = 0;
 
 	for (size_t i = 0; i < r->ngroup; i++) {
-		with_model += r->entry[i].config >= 0;
-		by_objective += r->entry[i].level == LEVEL_OBJECTIVE;
+		const struct bundle_entry *e = &r->entry[i];
+
+		with_model += e->config >= 0;
+		by_objective += e->level == LEVEL_OBJECTIVE;
+		by_few += e->level == LEVEL_GROUP && e->holdout_rows < FEW_ROWS;
 	}
 	if (by_objective && by_objective == with_model)
 		info("no group has a hold-out value of %s: selected by the "
 		     "training objective",
 		     metric_name(r->by));
+	if (by_few && r->plan.space.nconfig > 1)
+		info("%" PRIu64 " of %zu groups %s chosen on fewer than %d "
+		     "hold-out rows (see --min-holdout)",
+		     by_few, r->ngroup, by_few == 1 ? "was" : "were", FEW_ROWS);
 	info("%zu group%s: %" PRIu64 " trained, %" PRIu64 " fallback, %" PRIu64
 	     " stopped, %" PRIu64 " failed",
 	     r->ngroup, r->ngroup == 1 ? "" : "s", r->count[GROUP_TRAINED],
@@ -223,7 +234,11 @@ static enum exit_code
 select_from_run(const char *run)
 {
 	struct results_options o = {
-	    .run = run, .data = data, .partial = partial};
+	    .run = run,
+	    .data = data,
+	    .partial = partial,
+	    .min_holdout = (uint64_t)min_holdout,
+	};
 	struct leaderboard lb;
 	enum exit_code code;
 	struct results r;
@@ -258,7 +273,7 @@ print_bundle(const char *path)
 	struct bundle *b;
 	struct error err;
 
-	if (output || by || data || partial || strict)
+	if (output || by || data || partial || strict || min_holdout != 1)
 		dief(EXIT_USAGE,
 		     "%s: is a bundle: only --show, --json and -q apply", path);
 	b = bundle_open(path, !show, &err);

@@ -29,7 +29,77 @@ setup() {
 	kp-report run >r
 	equal "$(awk '/^configs/ { on = 1; next } on && /^$/ { exit }
 	    on && /l2=/ { n += $1 } END { print n }' r)" 2
-	equal "$(grep -c '^ *[0-9]*  l2=' r)" 4
+	equal "$(grep -c '^ *0  l2=' r)" 0
+	never=$(grep -c '^ *[0-9]*  l2=' r)
+	grep -qx "     never  $((4 - never)) of them" r
+}
+
+@test "a config selected most at the edge of what was tried is noted" {
+	# Groups of pure noise: the more penalty the better.
+	awk -v OFS=, 'BEGIN { s = 5; print "site,x,y,late"
+		for (i = 0; i < 900; i++) {
+			for (k = 0; k < 3; k++) {
+				s = (s * 69069 + 12345) % 4294967296
+				v[k] = s / 4294967296
+			}
+			print "G" i % 3, v[0], v[1], (v[2] > .5 ? "yes" : "no")
+		} }' >n.csv
+	kp-featurize -q --group-by site --label late --positive yes \
+	    --holdout 0.5 n.csv -o n.data
+	kp-train -q -p 1 --learner logistic --param l2=0,0.001,0.1 n.data \
+	    -o n
+	kp-report n | grep -qx "  note      2 of 3 groups chose the largest l2 tried"
+	# Less than none is not to be had.
+	kp-train -q -p 1 --learner logistic --param l2=0 n.data -o zero
+	equal "$(kp-report zero | grep -c note)" 0
+	# Nor is the edge of two values a range.
+	kp-train -q -p 1 --learner logistic --param l2=0,0.1 n.data -o two
+	equal "$(kp-report two | grep -c note)" 0
+}
+
+@test "quality comes before the workers" {
+	equal "$(kp-report run | grep -o '^[a-z]*' | paste -sd' ')" \
+	    "run data rows groups configs logloss workers"
+}
+
+@test "what is no mean over rows is called the mean of groups' values" {
+	kp-report run | grep -q "^logloss     row-weighted mean of [23] groups, [0-9]* hold-out rows$"
+	kp-report --by auc run | grep -q "^auc         row-weighted mean of the values of 2 groups, [0-9]* hold-out rows$"
+}
+
+@test "groups of few hold-out rows are not ranked where others are enough" {
+	# P, Q and R hold out 20 rows, S two.
+	awk -v OFS=, 'BEGIN { print "g,x,late,part"
+		for (i = 0; i < 320; i++)
+			print substr("PQRS", 1 + i % 4, 1), i * 37 % 101,
+			    (i * 61 % 97 + i * 37 % 101 > 99 ? "yes" : "no"),
+			    (i % 4 < 3 ? i >= 240 : i > 312) ? "holdout" : "train"
+	}' >r.csv
+	kp-featurize -q --group-by g --label late --positive yes --split part \
+	    r.csv -o r.data
+	kp-train -q -p 1 --learner logistic r.data -o r
+	kp-report r >text
+	grep -q "^  rank  *logloss  holdout_rows  group  (1 of fewer than 20 hold-out rows left out)$" text
+	equal "$(awk '$1 ~ /^(best|median|worst)$/ { print $(NF - 1) }' text |
+	    sort | paste -sd' ')" "P Q R"
+	# With two groups of enough rows all are ranked.
+	grep -v '^R' r.csv >q.csv
+	kp-featurize -q --group-by g --label late --positive yes --split part \
+	    q.csv -o q.data
+	kp-train -q -p 1 --learner logistic q.data -o q
+	kp-report q >text
+	grep -q "^  rank  *logloss  holdout_rows  group$" text
+	equal "$(awk '$1 ~ /^(best|median|worst)$/ { print $(NF - 1) }' text |
+	    sort | paste -sd' ')" "P Q S"
+}
+
+@test "a run of one group has one line of ranking" {
+	kp-featurize -q --label late --positive yes --drop delay,id,w,when \
+	    a.csv -o o.data
+	kp-train -q -p 1 --learner logistic o.data -o o
+	kp-report o >text
+	equal "$(sed -n '/^  rank/,/^$/p' text | grep -c .)" 2
+	grep -q "^  only .* all  defaults$" text
 }
 
 @test "every worker has a line, no busier than the makespan" {

@@ -101,6 +101,32 @@ column() {
 	    "$(column config <t.tsv | sed -n 1p)"
 }
 
+@test "groups chosen on few hold-out rows are counted, --min-holdout shares them" {
+	awk -F, -v OFS=, 'NR == 1 { print $0, "part"; next }
+	    { held = $2 == "B" ? ++n <= 9 : NR % 3 == 0
+	      print $0, held ? "holdout" : "train" }' a.csv >p.csv
+	train p.csv few --label late --positive yes --split part \
+	    --drop delay,id,w
+	run --separate-stderr kp-select few
+	equal "$stderr" \
+	    "kp-select: 1 of 4 groups was chosen on fewer than 10 hold-out rows (see --min-holdout)
+kp-select: 4 groups: 2 trained, 2 fallback, 0 stopped, 0 failed"
+	equal "$(column level <<<"$output" | paste -sd' ')" \
+	    "group group prior prior"
+	run --separate-stderr kp-select --min-holdout 10 few
+	equal "$stderr" \
+	    "kp-select: 4 groups: 2 trained, 2 fallback, 0 stopped, 0 failed"
+	equal "$(column level <<<"$output" | paste -sd' ')" \
+	    "group shared prior prior"
+	run --separate-stderr kp-select -q few
+	equal "$stderr" ""
+	# With one config there was no choice.
+	kp-train -q -p 1 --learner logistic few.data -o one
+	run --separate-stderr kp-select one
+	equal "$stderr" \
+	    "kp-select: 4 groups: 2 trained, 2 fallback, 0 stopped, 0 failed"
+}
+
 @test "without any hold-out rows the training objective selects, said once" {
 	train a.csv none --label late --positive yes --holdout 0 \
 	    --drop delay,id,w

@@ -53,6 +53,7 @@ gather_done(void *ctx, const struct trial_done *t)
 	    .metric = t->metric[g->r->by],
 	    .weight = t->holdout_weight,
 	    .objective = t->objective,
+	    .thin = t->holdout_rows < g->r->min_holdout,
 	};
 	return 0;
 }
@@ -349,6 +350,7 @@ open_all(struct results *r, const struct results_options *o, struct error *err)
 	if (open_data(r, o->data, err) < 0 || find_metric(r, o->by, err) < 0 ||
 	    find_prior(r, err) < 0)
 		return -1;
+	r->min_holdout = o->min_holdout;
 	r->entry = xcalloc(r->ngroup, sizeof(*r->entry));
 	r->chosen = xcalloc(r->plan.space.nconfig, sizeof(*r->chosen));
 	if (read_journal(r, o->run, err) < 0)

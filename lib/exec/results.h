@@ -29,9 +29,11 @@
 
 struct results_options {
 	const char *run;
-	const char *data; /* dataset, NULL: the one named in the plan */
-	int by;		  /* enum metric_kind, -1: the task's default */
-	bool partial;	  /* take an unfinished run for what it has */
+	const char *data;     /* dataset, NULL: the one named in the plan */
+	int by;		      /* enum metric_kind, -1: the task's default */
+	bool partial;	      /* take an unfinished run for what it has */
+	uint64_t min_holdout; /* hold-out rows that a group needs to choose
+				 by its own */
 };
 
 struct results {
@@ -46,6 +48,7 @@ struct results {
 	double *prior;		    /* [noutput] */
 	uint64_t count[BUNDLE_STATUS_COUNT]; /* groups by group_status */
 	uint64_t *chosen; /* [nconfig] groups that chose the config */
+	uint64_t min_holdout;
 	struct arena arena;
 };
 

@@ -78,7 +78,7 @@ choose(const struct ranking *r, const struct candidate *row, const double *mean,
 
 	by_objective.by = METRIC_LOGLOSS;
 	for (size_t c = 0; c < r->nconfig; c++)
-		score[c] = row[c].present ? row[c].metric : NAN;
+		score[c] = row[c].present && !row[c].thin ? row[c].metric : NAN;
 	*level = LEVEL_GROUP;
 	best = best_config(r, score);
 	if (best >= 0)

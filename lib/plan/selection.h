@@ -7,9 +7,10 @@
  * By the metric on hold-out rows; ties go to the simpler config
  * (learner_simpler), then to the first; NaN never wins.  A group with no
  * hold-out value takes the config with the best row-weighted mean over the
- * groups that have one (level "shared"); if no group has one, each takes its
- * lowest training objective (level "objective").  A config that diverged in a
- * group is never chosen there.
+ * groups that have one (level "shared"), and so does a group of too few
+ * hold-out rows, whose own are in that mean; if no group has one, each takes
+ * its lowest training objective (level "objective").  A config that diverged in
+ * a group is never chosen there.
  */
 
 #include <stddef.h>
@@ -23,6 +24,8 @@ struct candidate {
 	double metric; /* hold-out value; NaN if undefined */
 	double weight; /* hold-out weight */
 	double objective;
+	bool thin; /* too few hold-out rows to choose by: they count in the
+		      means of all groups only */
 };
 
 enum selection_level { LEVEL_GROUP, LEVEL_SHARED, LEVEL_OBJECTIVE, LEVEL_NONE };

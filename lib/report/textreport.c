@@ -10,6 +10,8 @@
 #include "exec/leaderboard.h"
 
 #define WORST_SHOWN 10
+#define RANKED_ROWS 20 /* hold-out rows of a group that is ranked, */
+#define RANKED_MIN 3   /* if there are so many */
 #define REASONS_SHOWN 16
 
 static struct leaderboard
@@ -64,20 +66,93 @@ add_groups(const struct results *r, struct strbuf *out)
 	}
 }
 
+/* What was tried of one parameter. */
+struct range {
+	double low, high;
+	bool between; /* and something between the two */
+};
+
+static struct range
+range_of(const struct space *s, size_t param)
+{
+	double first = s->config[0].value[param];
+	struct range a = {first, first, false};
+
+	for (size_t i = 1; i < s->nconfig; i++) {
+		a.low = fmin(a.low, s->config[i].value[param]);
+		a.high = fmax(a.high, s->config[i].value[param]);
+	}
+	for (size_t i = 0; i < s->nconfig; i++)
+		a.between |= s->config[i].value[param] > a.low &&
+			     s->config[i].value[param] < a.high;
+	return a;
+}
+
+/* If the config selected most has the smallest or largest value tried of a
+ * parameter, and values beyond it exist: the best may lie there. */
+static void
+add_edge(const struct results *r, size_t param, size_t most, struct strbuf *out)
+{
+	const struct space *s = &r->plan.space;
+	const struct learner_param *p = &s->learner->param[param];
+	double value = s->config[most].value[param];
+	uint64_t there = 0, all = 0;
+	struct range a;
+
+	if (p->kind == PARAM_CHOICE)
+		return;
+	a = range_of(s, param);
+	if (!a.between || !((value == a.low && value > p->min) ||
+			    (value == a.high && value < p->max)))
+		return;
+	for (size_t i = 0; i < s->nconfig; i++) {
+		all += r->chosen[i];
+		if (s->config[i].value[param] == value)
+			there += r->chosen[i];
+	}
+	strbuf_addf(out,
+		    "  note      %" PRIu64 " of %" PRIu64
+		    " groups chose the %s %s tried\n",
+		    there, all, value == a.low ? "smallest" : "largest",
+		    p->name);
+}
+
+static void
+add_edges(const struct results *r, struct strbuf *out)
+{
+	const struct space *s = &r->plan.space;
+	size_t most = 0;
+
+	for (size_t i = 1; i < s->nconfig; i++)
+		if (r->chosen[i] > r->chosen[most])
+			most = i;
+	for (size_t k = 0; r->chosen[most] && k < s->learner->nparam; k++)
+		add_edge(r, k, most, out);
+}
+
 static void
 add_configs(const struct results *r, struct strbuf *out)
 {
 	struct leaderboard lb = board_of(r);
+
+	size_t never = 0;
 
 	strbuf_addf(out,
 		    "\nconfigs     %zu of %s\n"
 		    "  selected  config\n",
 		    lb.nconfig, lb.learner->name);
 	for (size_t i = 0; i < lb.nconfig; i++) {
+		if (r->chosen[i] == 0) {
+			never++;
+			continue;
+		}
 		strbuf_addf(out, "  %8" PRIu64 "  ", r->chosen[i]);
 		leaderboard_config(&lb, i, out);
 		strbuf_addch(out, '\n');
 	}
+	if (never)
+		strbuf_addf(out, "     never  %zu of them\n", never);
+	add_edges(r, out);
 }
 
 /* --- workers --- */
@@ -219,6 +294,14 @@ find_means(const struct results *r, struct means *means, struct error *err)
 	return ret;
 }
 
+/* Whether a metric is a mean over rows, so that the weighted mean of groups is
+ * the metric of all their rows. */
+static bool
+is_mean(enum metric_kind by)
+{
+	return by != METRIC_AUC && by != METRIC_RMSE && by != METRIC_R2;
+}
+
 static int
 add_gain(const struct results *r, struct strbuf *out, struct error *err)
 {
@@ -233,11 +316,12 @@ add_gain(const struct results *r, struct strbuf *out, struct error *err)
 		return 0;
 	}
 	strbuf_addf(out,
-		    "\n%-11s row-weighted mean over %" PRIu64
-		    " groups, %" PRIu64 " hold-out rows\n"
+		    "\n%-11s row-weighted mean of %s%" PRIu64
+		    " group%s, %" PRIu64 " hold-out rows\n"
 		    "  models    %.6g\n"
 		    "  prior     %.6g\n",
-		    name, m.groups, m.rows, m.model, m.prior);
+		    name, is_mean(r->by) ? "" : "the values of ", m.groups,
+		    m.groups == 1 ? "" : "s", m.rows, m.model, m.prior);
 	if (metric_higher_is_better(r->by))
 		strbuf_addf(out, "  gain      %+.6g\n", m.model - m.prior);
 	else
@@ -284,28 +368,34 @@ add_ranked(const struct results *r, const char *rank, const struct ranked *at,
 	strbuf_addch(out, '\n');
 }
 
-static void
-add_ranking(const struct results *r, struct strbuf *out)
+/* rank[]: the groups that have a value, best first; returns how many. */
+static size_t
+rank_groups(const struct results *r, uint64_t min_rows, struct ranked *rank)
 {
-	struct ranked *rank = xcalloc(r->ngroup, sizeof(*rank));
-	struct strbuf label = STRBUF_INIT;
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->ngroup; i++) {
-		double v = r->entry[i].metric[r->by];
+		const struct bundle_entry *e = &r->entry[i];
 
-		if (!isnan(v))
-			rank[n++] = (struct ranked){
-			    i, v, metric_higher_is_better(r->by)};
+		if (!isnan(e->metric[r->by]) && e->holdout_rows >= min_rows)
+			rank[n++] =
+			    (struct ranked){i, e->metric[r->by],
+					    metric_higher_is_better(r->by)};
 	}
 	qsort(rank, n, sizeof(*rank), compare_ranked);
-	if (n) {
-		strbuf_addf(out, "\n  rank     %12s  holdout_rows  group\n",
-			    metric_name(r->by));
-		add_ranked(r, "best", &rank[0], out);
+	return n;
+}
+
+static void
+add_ranks(const struct results *r, const struct ranked *rank, size_t n,
+	  struct strbuf *out)
+{
+	struct strbuf label = STRBUF_INIT;
+
+	add_ranked(r, n == 1 ? "only" : "best", &rank[0], out);
+	if (n > 2)
 		add_ranked(r, "median", &rank[(n - 1) / 2], out);
-	}
-	for (size_t i = 0; i < (n + 1) / 2 && i < WORST_SHOWN; i++) {
+	for (size_t i = 0; i < n / 2 && i < WORST_SHOWN; i++) {
 		strbuf_reset(&label);
 		strbuf_addstr(&label, "worst");
 		if (i)
@@ -313,6 +403,30 @@ add_ranking(const struct results *r, struct strbuf *out)
 		add_ranked(r, label.buf, &rank[n - 1 - i], out);
 	}
 	strbuf_release(&label);
+}
+
+/* The value of a group of few rows is mostly chance, so such groups are left
+ * out unless hardly any other would be left. */
+static void
+add_ranking(const struct results *r, struct strbuf *out)
+{
+	struct ranked *rank = xcalloc(r->ngroup, sizeof(*rank));
+	size_t all = rank_groups(r, 0, rank);
+	size_t n = rank_groups(r, RANKED_ROWS, rank);
+
+	if (n < RANKED_MIN)
+		n = rank_groups(r, 0, rank);
+	if (n) {
+		strbuf_addf(out, "\n  rank     %12s  holdout_rows  group",
+			    metric_name(r->by));
+		if (n < all)
+			strbuf_addf(out,
+				    "  (%zu of fewer than %d hold-out rows "
+				    "left out)",
+				    all - n, RANKED_ROWS);
+		strbuf_addch(out, '\n');
+		add_ranks(r, rank, n, out);
+	}
 	free(rank);
 }
 
@@ -332,8 +446,8 @@ textreport(struct results *r, const char *run, struct strbuf *out,
 		    t->rows_part[PART_HOLDOUT], t->rows_part[PART_TEST]);
 	add_groups(r, out);
 	add_configs(r, out);
-	if (add_workers(r, run, out, err) < 0 || add_gain(r, out, err) < 0)
+	if (add_gain(r, out, err) < 0)
 		return -1;
 	add_ranking(r, out);
-	return 0;
+	return add_workers(r, run, out, err);
 }

@@ -3,8 +3,8 @@
 
 /*
  * textreport - a run on one page of plain text: groups by status, configs and
- * how often each was selected, how busy the workers were, how much better than
- * the prior the models are, and which groups are best and worst
+ * how often each was selected, how much better than the prior the models are,
+ * which groups are best and worst, and how busy the workers were
  * (kp-report(1)).
  */
 

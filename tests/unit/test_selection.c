@@ -22,11 +22,15 @@ static const struct config configs[] = {
 
 #define YES(metric, weight, objective)                                         \
 	{                                                                      \
-		true, metric, weight, objective                                \
+		true, metric, weight, objective, false                         \
+	}
+#define THIN(metric, weight, objective)                                        \
+	{                                                                      \
+		true, metric, weight, objective, true                          \
 	}
 #define NO                                                                     \
 	{                                                                      \
-		false, 0.001, 1, 0.001                                         \
+		false, 0.001, 1, 0.001, false                                  \
 	}
 
 static int32_t chosen[4];
@@ -121,6 +125,30 @@ shared_ties(void)
 	CHECK_INT(chosen[1], 1);
 }
 
+/* Without the 10 rows of group 1 config 2 would have the best mean. */
+static void
+thin(void)
+{
+	const struct candidate table[] = {
+	    YES(0.5, 10, 3),  YES(0.4, 10, 2),	YES(0.39, 10, 1),
+	    THIN(0.9, 10, 3), THIN(0.2, 10, 2), THIN(0.3, 10, 1),
+	};
+	const struct candidate all[] = {
+	    THIN(0.5, 10, 1),
+	    THIN(0.3, 10, 2),
+	    THIN(0.4, 10, 3),
+	};
+
+	choose(table, 2, METRIC_LOGLOSS);
+	CHECK_INT(chosen[0], 2);
+	CHECK_INT(level[0], LEVEL_GROUP);
+	CHECK_INT(chosen[1], 1);
+	CHECK_INT(level[1], LEVEL_SHARED);
+	choose(all, 1, METRIC_LOGLOSS);
+	CHECK_INT(chosen[0], 1);
+	CHECK_INT(level[0], LEVEL_SHARED);
+}
+
 static void
 objective(void)
 {
@@ -196,6 +224,9 @@ main(void)
 	check_run("a group without a metric takes the best weighted mean",
 		  shared);
 	check_run("equal means go to the simpler config", shared_ties);
+	check_run(
+	    "a group of too few rows follows the mean, which has its rows",
+	    thin);
 	check_run("without any metric the lowest objective wins", objective);
 	check_run("configs without a mean fall to the objective", no_mean);
 	check_run("a config that diverged in a group is not chosen there",
