@@ -2,6 +2,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "base/mem.h"
 #include "base/opt.h"
 #include "base/strbuf.h"
 #include "data/groupkey.h"
@@ -32,7 +36,7 @@ static const struct opt options[] = {
     {"strict", 0, OPT_FLAG, &strict, NULL,
      "groups that fell back make the exit status 4", 0, 0},
     {"show", 0, OPT_STRING, &show, "GROUP",
-     "print the coefficients of this group instead", 0, 0},
+     "print the coefficients of this group's model instead", 0, 0},
     {"json", 0, OPT_FLAG, &json, NULL, "print a JSON object per line", 0, 0},
     {"quiet", 'q', OPT_FLAG, &quiet, NULL, "no summary on stderr", 0, 0},
     {0},
@@ -58,17 +62,108 @@ flush(struct strbuf *out)
 
 /* --- one group --- */
 
+/* Encoded keys of a run or a bundle, by ordinal. */
+struct keys {
+	size_t n;
+	const char *(*at)(const void *of, size_t i, size_t *bytes);
+	const void *of;
+};
+
+static const char *
+key_of_bundle(const void *of, size_t i, size_t *bytes)
+{
+	return bundle_key(of, i, bytes);
+}
+
+static const char *
+key_of_index(const void *of, size_t i, size_t *bytes)
+{
+	const struct index *ix = of;
+
+	*bytes = ix->group[i].key_bytes;
+	return ix->keys + ix->group[i].key_offset;
+}
+
+static char *
+key_text(const struct keys *k, size_t i)
+{
+	struct strbuf sb = STRBUF_INIT;
+	size_t bytes;
+	const char *key = k->at(k->of, i, &bytes);
+
+	groupkey_text(key, bytes, &sb);
+	return strbuf_detach(&sb, NULL);
+}
+
 /* The encoded key of --show. */
 static void
-show_key(const struct schema *s, struct strbuf *key)
+show_key(const struct schema *s, const struct keys *k, struct strbuf *key)
 {
+	size_t nfield = s->ngroup_column ? s->ngroup_column : 1;
 	struct error err;
 
-	if (groupkey_parse(show, s->ngroup_column ? s->ngroup_column : 1, key,
-			   &err) < 0) {
-		error_context(&err, "--show");
+	if (groupkey_parse(show, nfield, key, &err) == 0)
+		return;
+	if (k->n == 0)
 		die(&err);
+	dief(EXIT_USAGE,
+	     "--show: not a JSON array of %zu strings, such as '%s': \"%s\"",
+	     nfield, key_text(k, 0), show);
+}
+
+/* Dies of a group that is not there, with a name like it if there is one. */
+static void
+no_group(const struct keys *k)
+{
+	const char **names = xcalloc(k->n + 1, sizeof(*names));
+	const char *close = NULL;
+
+	for (size_t i = 0; i < k->n; i++) {
+		names[i] = key_text(k, i);
+		if (!close && strcasecmp(names[i], show) == 0)
+			close = names[i];
 	}
+	if (!close)
+		close = opt_suggest(show, names);
+	if (close)
+		dief(EXIT_USAGE,
+		     "--show: no group \"%s\" (did you mean \"%s\"?)", show,
+		     close);
+	dief(EXIT_USAGE, "--show: no group \"%s\"", show);
+}
+
+static void
+print_coefficients(const struct coefficient *c, size_t n)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	if (json)
+		leaderboard_coefficients_json(c, n, &out);
+	else
+		leaderboard_coefficients_tsv(c, n, &out);
+	flush(&out);
+	strbuf_release(&out);
+}
+
+/* A group without a model: its constant, of several classes one for each. */
+static void
+show_constant(const struct leaderboard *lb, const struct bundle_entry *e)
+{
+	size_t n = lb->learner->noutput(lb->schema);
+	struct coefficient *c = xcalloc(n, sizeof(*c));
+
+	for (size_t k = 0; k < n; k++) {
+		c[k].name = "(constant)";
+		c[k].weight = e->fallback[k];
+		if (n == 1)
+			continue;
+		c[k].value = lb->schema->class_name[k];
+		c[k].value_bytes = strlen(c[k].value);
+	}
+	print_coefficients(c, n);
+	info("\"%s\" has no model of its own (%s: %s), but answers a constant",
+	     show, group_status_name((enum group_status)e->status), e->reason);
+	free(c);
 }
 
 static void
@@ -76,7 +171,6 @@ show_model(const struct leaderboard *lb, const struct group_facts *f,
 	   const struct bundle_entry *e)
 {
 	const struct learner *l = lb->learner;
-	struct strbuf out = STRBUF_INIT;
 	struct arena arena = {0};
 	struct coefficient *c;
 	struct error err;
@@ -84,11 +178,10 @@ show_model(const struct leaderboard *lb, const struct group_facts *f,
 	struct view *v;
 	size_t n;
 
-	if (e->config < 0 || !e->model_bytes)
-		dief(EXIT_USAGE,
-		     "--show: \"%s\" has no model of its own (%s: %s)", show,
-		     group_status_name((enum group_status)e->status),
-		     e->reason);
+	if (e->config < 0 || !e->model_bytes) {
+		show_constant(lb, e);
+		return;
+	}
 	v = l->view_new(lb->schema, f, &lb->config[e->config], &err);
 	if (!v)
 		die(&err);
@@ -101,12 +194,7 @@ show_model(const struct leaderboard *lb, const struct group_facts *f,
 		     "--show: the learner \"%s\" has no "
 		     "coefficients",
 		     l->name);
-	if (json)
-		leaderboard_coefficients_json(c, n, &out);
-	else
-		leaderboard_coefficients_tsv(c, n, &out);
-	flush(&out);
-	strbuf_release(&out);
+	print_coefficients(c, n);
 	arena_release(&arena);
 	l->model_free(m);
 	l->view_free(v);
@@ -115,16 +203,17 @@ show_model(const struct leaderboard *lb, const struct group_facts *f,
 static void
 show_of_bundle(const struct leaderboard *lb, struct bundle *b)
 {
+	struct keys keys = {bundle_groups(b), key_of_bundle, b};
 	struct strbuf key = STRBUF_INIT;
 	struct bundle_entry e;
 	struct group_facts f;
 	struct error err;
 	int64_t i;
 
-	show_key(lb->schema, &key);
+	show_key(lb->schema, &keys, &key);
 	i = bundle_find(b, key.buf, key.len);
 	if (i < 0)
-		dief(EXIT_USAGE, "--show: no group \"%s\"", show);
+		no_group(&keys);
 	if (bundle_read(b, (size_t)i, &f, &e, &err) < 0)
 		die(&err);
 	show_model(lb, &f, &e);
@@ -135,15 +224,16 @@ show_of_bundle(const struct leaderboard *lb, struct bundle *b)
 static void
 show_of_run(const struct leaderboard *lb, struct results *r)
 {
+	struct keys keys = {r->ngroup, key_of_index, dataset_index(r->data)};
 	struct strbuf key = STRBUF_INIT;
 	struct group_facts f = {0};
 	struct error err;
 	int64_t i;
 
-	show_key(lb->schema, &key);
+	show_key(lb->schema, &keys, &key);
 	i = dataset_find_group(r->data, key.buf, key.len);
 	if (i < 0)
-		dief(EXIT_USAGE, "--show: no group \"%s\"", show);
+		no_group(&keys);
 	if (dataset_read_facts(r->data, (size_t)i, &f, &err) < 0)
 		die(&err);
 	show_model(lb, &f, &r->entry[i]);

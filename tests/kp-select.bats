@@ -221,8 +221,25 @@ overflow() {
 @test "--show of a group that is not there, or has no model" {
 	fails 2 'kp-select: --show: no group "Z"' kp-select --show Z run
 	fails 2 'kp-select: --show: no group "Z"' kp-select --show Z m.kpm
-	fails 2 'kp-select: --show: "C" has no model of its own (fallback: one class)' \
-	    kp-select --show C m.kpm
+	fails 2 'kp-select: --show: no group "a" (did you mean "A"?)' \
+	    kp-select --show a run
+	fails 2 'kp-select: --show: no group "a" (did you mean "A"?)' \
+	    kp-select --show a m.kpm
+	for from in run m.kpm; do
+		run --separate-stderr kp-select --show C $from
+		equal "$status" 0
+		equal "$stderr" \
+		    'kp-select: "C" has no model of its own (fallback: one class), but answers a constant'
+		equal "${lines[0]}" $'feature\tvalue\tcoefficient'
+		equal "${#lines[@]}" 2
+		equal "${lines[1]%%0.*}" $'(constant)\t\t'
+		answer=$(printf 'site,x,colour,when\nC,1,red,2024-01-02\n' |
+		    kp-predict -q -m m.kpm --only-predictions |
+		    sed -n '2s/,.*//p')
+		equal "${lines[1]##*$'\t'}" "$answer"
+	done
+	kp-select -q --json --show C m.kpm | grep -q \
+	    '^{"feature":"(constant)","value":null,"missing":false,"coefficient":0'
 }
 
 @test "the bundle is whole or absent, an older one stays" {
@@ -275,4 +292,10 @@ overflow() {
 	grep -q '^\["A","blue,teal"\]	' c.tsv
 	kp-select -q --json c | grep -q '^{"group":\["A","blue,teal"\],'
 	kp-select --show '["A","red"]' c.kpm | grep -q '^(intercept)'
+	for from in c c.kpm; do
+		fails 2 "kp-select: --show: not a JSON array of 2 strings, such as '[\"A\",\"blue,teal\"]': \"A\"" \
+		    kp-select --show A $from
+		fails 2 'kp-select: --show: no group "["A","rad"]" (did you mean "["A","red"]"?)' \
+		    kp-select --show '["A","rad"]' $from
+	done
 }
