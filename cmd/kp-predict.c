@@ -16,6 +16,7 @@
 static const char *model, *output, *metrics;
 static struct opt_list keep;
 static const char *part = "all", *unseen = "prior", *verify = "all";
+static const char *prefix = "";
 static bool only_predictions, raw, quiet;
 static uint64_t memory = (uint64_t)1 << 30;
 
@@ -34,6 +35,8 @@ static const struct opt options[] = {
      0, 0},
     {"only-predictions", 0, OPT_FLAG, &only_predictions, NULL,
      "no columns of the input", 0, 0},
+    {"prefix", 0, OPT_STRING, &prefix, "TEXT",
+     "put before the names of the added columns", 0, 0},
     {"raw", 0, OPT_FLAG, &raw, NULL,
      "margins (log-odds) in place of probabilities", 0, 0},
     {"metrics", 0, OPT_STRING, &metrics, "FILE",
@@ -152,7 +155,6 @@ tell(const struct predict_options *o, const struct predict_report *report)
 	const char *fate = o->part >= 0 || o->unseen == UNSEEN_SKIP
 			       ? "left out"
 			       : "answered by the prior";
-
 	if (report->unseen)
 		info("%" PRIu64 " rows of groups not seen in training: %s",
 		     report->unseen, fate);
@@ -164,8 +166,8 @@ tell(const struct predict_options *o, const struct predict_report *report)
 		     report->left_out);
 	if (report->no_label)
 		info("%" PRIu64 " rows without a known label are not in the "
-		     "metrics",
-		     report->no_label);
+		     "metrics (first: \"%s\")",
+		     report->no_label, report->unknown_label);
 }
 
 /* The words of every --keep. */
@@ -261,6 +263,7 @@ main(int argc, char **argv)
 	if (strcmp(o.file, "-") == 0 && isatty(STDIN_FILENO))
 		opt_short_help(&program);
 	o.raw = raw;
+	o.prefix = prefix;
 	o.only_predictions = only_predictions;
 	o.want_tally = metrics != NULL;
 	o.memory_bytes = memory;

@@ -106,6 +106,57 @@ without_answers() {
 	[ ! -e m.json ]
 }
 
+@test "labels of which none is known are an error where they matter" {
+	kp-featurize -q --group-by site --datetime when --label late \
+	    --drop delay,id,w a.csv -o t.data
+	kp-train -q -p 1 --learner logistic t.data -o t
+	kp-select -q t -o t.kpm >/dev/null
+	sed 's/,yes,/,yes.,/; s/,no,/,no.,/' a.csv >dots.csv
+	first=$(sed -n 2p dots.csv | cut -d, -f7)
+	why="no row has a known label (first: \"$first\", classes are \"no\" and \"yes\")"
+	fails 3 "kp-predict: dots.csv: $why" \
+	    kp-predict -m t.kpm --metrics m.json -o o.csv dots.csv
+	[ ! -e m.json ] && [ ! -e o.csv ]
+	fails 3 "kp-predict: dots.csv: $why" \
+	    kp-predict -m t.kpm --split holdout --only-predictions -o o.csv dots.csv
+	run -0 kp-predict -q -m t.kpm dots.csv
+	# A threshold has no classes to name.
+	kp-featurize -q --group-by site --label delay --positive-if '> 15' \
+	    --drop late,id,w,when a.csv -o n.data
+	kp-train -q -p 1 --learner logistic n.data -o n
+	kp-select -q n -o n.kpm >/dev/null
+	sed 's/[^,]*$/NA/; 1s/NA/delay/' a.csv >na.csv
+	fails 3 'kp-predict: na.csv: no row has a known label (first: "NA")' \
+	    kp-predict -m n.kpm --metrics m.json -o o.csv na.csv
+}
+
+@test "rows without a known label are counted, with the first as an example" {
+	kp-featurize -q --group-by site --label late --drop delay,id,w,when \
+	    a.csv -o t.data
+	kp-train -q -p 1 --learner logistic t.data -o t
+	kp-select -q t -o t.kpm >/dev/null
+	printf 'id,site,x,colour,when,w,late,delay
+1,A,1,red,x,1,yes,1\n2,A,1,red,x,1,maybe,1\n3,A,1,red,x,1,,1\n' >some.csv
+	run --separate-stderr kp-predict -m t.kpm --metrics m.json some.csv
+	equal "$status" 0
+	equal "$stderr" \
+	    'kp-predict: 2 rows without a known label are not in the metrics (first: "maybe")'
+}
+
+@test "a column of the input named like one that is added is an error" {
+	kp-predict -m m.kpm a.csv >s.csv
+	fails 3 'kp-predict: s.csv:1:36: there is a column "prediction" already (see --prefix, --keep)' \
+	    kp-predict -m m.kpm s.csv
+	fails 3 'kp-predict: s.csv:1:47: there is a column "level" already (see --prefix, --keep)' \
+	    kp-predict -m m.kpm --keep id,level s.csv
+	kp-predict -m m.kpm --keep id s.csv |
+	    cmp - <(kp-predict -m m.kpm --keep id a.csv)
+	kp-predict -m m.kpm --only-predictions s.csv |
+	    cmp - <(kp-predict -m m.kpm --only-predictions a.csv)
+	equal "$(kp-predict -m m.kpm --prefix new_ s.csv | head -n 1)" \
+	    "id,site,x,colour,when,w,late,delay,prediction,level,new_prediction,new_level"
+}
+
 @test "a part cannot be told without the columns that decide it" {
 	grep -v '"' a.csv | cut -d, -f1-5 >b.csv
 	fails 3 'kp-predict: b.csv: no column "w", by which --split tells a row'\''s part' \

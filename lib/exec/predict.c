@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -141,29 +142,37 @@ add_text(struct stream *s, const struct record *rec, enum ending *ending)
 	strbuf_addch(&s->text, s->delimiter);
 }
 
+/* Name k of the columns added: the outputs, then the level. */
+static void
+added_name(const struct stream *s, size_t k, struct strbuf *name)
+{
+	strbuf_reset(name);
+	strbuf_addstr(name, s->o->prefix);
+	if (k == s->noutput)
+		strbuf_addstr(name, "level");
+	else if (s->schema->task == TASK_MULTICLASS)
+		strbuf_addf(name, "p_%s", s->schema->class_name[k]);
+	else
+		strbuf_addstr(name, "prediction");
+}
+
 static int
 write_header(struct stream *s, const struct record *header, struct error *err)
 {
+	struct strbuf name = STRBUF_INIT;
 	enum ending ending;
 
 	add_text(s, header, &ending);
 	strbuf_add(&s->out, s->text.buf, s->text.len);
 	strbuf_reset(&s->text);
-	if (s->schema->task != TASK_MULTICLASS) {
-		strbuf_addstr(&s->out, "prediction");
-		strbuf_addch(&s->out, s->delimiter);
-	}
-	for (size_t k = 0; s->schema->task == TASK_MULTICLASS && k < s->noutput;
-	     k++) {
-		struct strbuf name = STRBUF_INIT;
-
-		strbuf_addf(&name, "p_%s", s->schema->class_name[k]);
+	for (size_t k = 0; k <= s->noutput; k++) {
+		if (k)
+			strbuf_addch(&s->out, s->delimiter);
+		added_name(s, k, &name);
 		add_value(s, &s->out, name.buf, name.len);
-		strbuf_addch(&s->out, s->delimiter);
-		strbuf_release(&name);
 	}
-	strbuf_addstr(&s->out, "level");
 	strbuf_addstr(&s->out, ending_text[ending]);
+	strbuf_release(&name);
 	return write_out(s, err);
 }
 
@@ -273,6 +282,22 @@ is_wanted(struct stream *s, const struct record *rec, enum row_fate fate,
 	return (int)typed_row_part(&s->row, s->schema, facts) == s->o->part;
 }
 
+static void
+note_label(struct stream *s)
+{
+	struct predict_report *report = s->report;
+
+	if (!rowparse_has_label(s->parse))
+		return;
+	report->labels++;
+	if (isnan(s->row.label) && report->unknown++ == 0)
+		snprintf(
+		    report->unknown_label, sizeof(report->unknown_label),
+		    "%.*s",
+		    (int)(s->row.label_bytes < 63 ? s->row.label_bytes : 63),
+		    s->row.label_text ? s->row.label_text : "");
+}
+
 static int
 take_row(struct stream *s, const struct record *rec, struct error *err)
 {
@@ -283,8 +308,10 @@ take_row(struct stream *s, const struct record *rec, struct error *err)
 
 	if (rowparse_row(s->parse, rec, &s->row, &fate, err) < 0)
 		return -1;
-	if (fate != ROW_RAGGED)
+	if (fate != ROW_RAGGED) {
 		group = bundle_find(s->bundle, s->row.key.buf, s->row.key.len);
+		note_label(s);
+	}
 	if ((scorer_full(s->scorer, &s->row) ||
 	     s->text.len > BATCH_TEXT_BYTES) &&
 	    flush_batch(s, err) < 0)
@@ -360,6 +387,40 @@ find_kept(struct stream *s, const struct record *header, struct error *err)
 		s->keep[k] = i;
 	}
 	return 0;
+}
+
+/* Whether field i of the input goes before the predictions. */
+static bool
+is_echoed(const struct stream *s, size_t i)
+{
+	if (s->o->only_predictions)
+		return false;
+	for (size_t k = 0; k < s->o->nkeep; k++)
+		if (s->keep[k] == i)
+			return true;
+	return s->o->nkeep == 0;
+}
+
+/* Two columns of one name in the output: readers would take either. */
+static int
+check_added(const struct stream *s, const struct record *header,
+	    struct error *err)
+{
+	struct strbuf name = STRBUF_INIT;
+	int ret = 0;
+
+	for (size_t k = 0; k <= s->noutput && ret == 0; k++) {
+		added_name(s, k, &name);
+		for (size_t i = 0; i < header->nfield && ret == 0; i++)
+			if (is_echoed(s, i) && has_name(header, i, name.buf))
+				ret = record_error(header, i, err,
+						   "there is a column \"%s\" "
+						   "already (see --prefix, "
+						   "--keep)",
+						   name.buf);
+	}
+	strbuf_release(&name);
+	return ret;
 }
 
 static bool
@@ -497,7 +558,8 @@ take_header(struct stream *s, struct error *err)
 		return -1;
 	if (!names)
 		return 0;
-	if (check_options(s, names, err) < 0)
+	if (check_options(s, names, err) < 0 ||
+	    check_added(s, &header, err) < 0)
 		return -1;
 	return write_header(s, &header, err);
 }
@@ -557,6 +619,29 @@ stream_release(struct stream *s)
 	record_reader_free(s->reader);
 }
 
+/* An error if the labels matter and none is known. */
+static int
+check_labels(const struct stream *s, struct error *err)
+{
+	const struct predict_report *r = s->report;
+	const struct schema *schema = s->schema;
+
+	if ((!s->o->want_tally && s->o->part < 0) || r->unknown == 0 ||
+	    r->unknown < r->labels)
+		return 0;
+	if (schema->nclass != 2 || schema->positive ||
+	    schema->positive_op != OP_NONE)
+		return error_set(err, EXIT_DATA,
+				 "%s: no row has a known label (first: "
+				 "\"%s\")",
+				 s->o->file, r->unknown_label);
+	return error_set(err, EXIT_DATA,
+			 "%s: no row has a known label (first: \"%s\", "
+			 "classes are \"%s\" and \"%s\")",
+			 s->o->file, r->unknown_label, schema->class_name[0],
+			 schema->class_name[1]);
+}
+
 int
 predict_stream(struct bundle *b, const struct predict_options *o,
 	       struct predict_report *report, struct error *err)
@@ -577,6 +662,8 @@ predict_stream(struct bundle *b, const struct predict_options *o,
 	r = take_header(&s, err);
 	if (r == 0)
 		r = take_rows(&s, err);
+	if (r == 0)
+		r = check_labels(&s, err);
 	stream_release(&s);
 	return r;
 }

@@ -24,6 +24,7 @@ struct predict_options {
 	bool only_predictions; /* no input columns */
 	char *const *keep;     /* [nkeep] only these input columns */
 	size_t nkeep;	       /* 0: the whole record */
+	const char *prefix;    /* of the names of added columns, "": none */
 	bool want_tally;
 	uint64_t memory_bytes;
 };
@@ -33,10 +34,14 @@ struct predict_report {
 	uint64_t unseen;	   /* of groups not in the bundle */
 	uint64_t ragged, left_out; /* not written */
 	uint64_t no_label;	   /* written, but not in the tally */
+	uint64_t labels, unknown;  /* label fields read, those not known */
+	char unknown_label[64];	   /* the first of those */
 	struct tally *tally;	   /* want_tally: owned by the caller */
 };
 
-/* What was written before an error stays written. */
+/* What was written before an error stays written.  A label column in which no
+ * row has a known label is EXIT_DATA if the labels matter: for the tally, or
+ * for the part of a row. */
 int predict_stream(struct bundle *b, const struct predict_options *o,
 		   struct predict_report *report, struct error *err);
 
