@@ -120,11 +120,47 @@ manifest() {
 	text 'y,x\n1,2\n3,inf\n'
 	rejects 3 'kp-featurize: t.csv:3:3: "x": not finite: "inf" (see --inf)' \
 		--label y
-	text 'y,x\n1,2\n3,-1e999\n'
-	rejects 3 'kp-featurize: t.csv:3:3: "x": not finite: "-1e999" (see --inf)' \
-		--label y
 	run kp-featurize -o data --label y --inf missing t.csv
 	[ "$status" -eq 0 ]
+	[[ $output == *"x                        float32   50.00 % missing"* ]]
+}
+
+@test "numbers beyond 1e140 count as not finite" {
+	text 'y,x\n1,1e160\n3,-1e139\n4,-1e999\n'
+	rejects 3 'kp-featurize: t.csv:2:3: "x": beyond 1e140: "1e160" (see --inf)' \
+		--label y --float64 x
+	run kp-featurize -o data --label y --float64 x --inf missing t.csv
+	equal "$status" 0
+	[[ $output == *"x                        float64   66.67 % missing"* ]]
+	rm -r data
+	text 'y,x\n1,2\n-2e140,3\n'
+	rejects 3 'kp-featurize: t.csv:3:1: "y": beyond 1e140: "-2e140" (see --inf)' \
+		--label y
+	run kp-featurize -o label --label y --inf missing t.csv
+	equal "$status" 0
+	[[ $output == *"left out  1 rows without a label"* ]]
+}
+
+@test "a weight, a time, a value of libsvm beyond 1e140 are refused" {
+	text 'y,x,w\n1,2,1e150\n3,3,1\n'
+	rejects 3 'kp-featurize: t.csv:2:5: "w": beyond 1e140: "1e150"' \
+		--label y --weight w
+	rejects 3 'kp-featurize: t.csv:2:5: "w": beyond 1e140: "1e150" (see --inf)' \
+		--label y --time w --holdout-last 0.5
+	text '1 1:2\n2 1:3 4:1e150\n'
+	rejects 3 'kp-featurize: t.csv:2:7: beyond 1e140: "4:1e150"' \
+		--format libsvm
+	text '1 1:2\n-1e150 1:3\n'
+	rejects 3 'kp-featurize: t.csv:2:1: the label is beyond 1e140 (see --inf)' \
+		--format libsvm
+}
+
+@test "a number that float32 cannot hold asks for --float64" {
+	text 'y,x\n1,2\n3,1e200\n'
+	rejects 3 'kp-featurize: t.csv:3:3: "x": too large for float32: "1e200" (see --float64)' \
+		--label y
+	run kp-featurize -o data --label y --inf missing t.csv
+	equal "$status" 0
 	[[ $output == *"x                        float32   50.00 % missing"* ]]
 }
 

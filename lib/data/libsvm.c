@@ -111,6 +111,8 @@ add_pair(const struct record *rec, struct libsvm_row *row, struct token t,
 	switch (number_f64(text, (size_t)(t.p + t.n - text), &value)) {
 	case NUMBER_OK:
 		break;
+	case NUMBER_HUGE:
+		return bad_token(rec, t, err, "beyond 1e140");
 	case NUMBER_NONFINITE:
 		return bad_token(rec, t, err, "not a finite number");
 	case NUMBER_BAD:

@@ -22,7 +22,8 @@ struct libsvm_row {
 };
 
 /* Parses rec->field[0].  EXIT_DATA with file:line:column on a malformed pair,
- * an index out of order or twice, a value that is not a finite number.  A
+ * an index out of order or twice, a value that is not a finite number
+ * of at most 1e140.  A
  * line without any token is an error. */
 int libsvm_parse(const struct record *rec, struct libsvm_row *row,
                  struct error *err);

@@ -282,8 +282,8 @@ number_f64(const char *p, size_t n, double *v)
 		x = -1;
 	if (x < 0) {
 		*v = by_libc(p, n, false);
-		return *v > DBL_MAX || *v < -DBL_MAX ? NUMBER_NONFINITE
-						     : NUMBER_OK;
+		return *v > NUMBER_LARGEST || *v < -NUMBER_LARGEST ? NUMBER_HUGE
+								   : NUMBER_OK;
 	}
 	*v = d.negative ? -x : x;
 	return NUMBER_OK;
@@ -331,8 +331,7 @@ number_f32(const char *p, size_t n, float *v)
 	}
 	if (x < 0) {
 		*v = (float)by_libc(p, n, true);
-		return *v > FLT_MAX || *v < -FLT_MAX ? NUMBER_NONFINITE
-						     : NUMBER_OK;
+		return *v > FLT_MAX || *v < -FLT_MAX ? NUMBER_HUGE : NUMBER_OK;
 	}
 	*v = (float)(d.negative ? -x : x);
 	return NUMBER_OK;

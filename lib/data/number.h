@@ -15,9 +15,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum number_status { NUMBER_OK, NUMBER_NONFINITE, NUMBER_BAD };
+/* The squares of a billion numbers up to this are a double. */
+#define NUMBER_LARGEST 1e140
 
-/* Overflow to infinity counts as NUMBER_NONFINITE; *v is set unless BAD. */
+enum number_status {
+	NUMBER_OK,
+	NUMBER_HUGE, /* finite, beyond NUMBER_LARGEST or the float32s */
+	NUMBER_NONFINITE,
+	NUMBER_BAD
+};
+
+/* *v is set unless BAD; it may be infinite if HUGE. */
 enum number_status number_f64(const char *p, size_t n, double *v);
 /* Rounded once, decimal to float32 (not through double). */
 enum number_status number_f32(const char *p, size_t n, float *v);

@@ -325,9 +325,13 @@ struct complaint {
 };
 
 static const struct complaint NOT_FINITE = {"not finite", " (see --inf)"};
+static const struct complaint BEYOND = {"beyond 1e140", " (see --inf)"};
+static const struct complaint BEYOND_FLOAT = {"too large for float32",
+					      " (see --float64)"};
 static const struct complaint NOT_NUMBER = {"not a number",
 					    " (see --bad-number)"};
 static const struct complaint NOT_WEIGHT = {"not a weight", ""};
+static const struct complaint BEYOND_WEIGHT = {"beyond 1e140", ""};
 static const struct complaint NOT_PART = {"not train, holdout or test", ""};
 
 /* The column's field is in the record. */
@@ -375,12 +379,14 @@ static int
 no_number(const struct rowparse *p, const struct record *rec, uint32_t column,
 	  enum number_status status, struct error *err)
 {
-	bool nonfinite = status == NUMBER_NONFINITE;
+	const struct complaint *c = status == NUMBER_BAD    ? &NOT_NUMBER
+				    : status == NUMBER_HUGE ? &BEYOND
+							    : &NOT_FINITE;
 
-	if ((nonfinite ? p->s->inf : p->s->bad_number) == BAD_MISSING)
+	if ((status == NUMBER_BAD ? p->s->bad_number : p->s->inf) ==
+	    BAD_MISSING)
 		return 0;
-	return bad_value(p, rec, column, nonfinite ? &NOT_FINITE : &NOT_NUMBER,
-			 err);
+	return bad_value(p, rec, column, c, err);
 }
 
 /* 1: *v is set, 0: missing, -1: error. */
@@ -414,6 +420,8 @@ read_f32(const struct rowparse *p, const struct record *rec, uint32_t column,
 		*v = narrow;
 		return 1;
 	}
+	if (status == NUMBER_HUGE && p->s->inf == BAD_ERROR)
+		return bad_value(p, rec, column, &BEYOND_FLOAT, err);
 	return no_number(p, rec, column, status, err);
 }
 
@@ -610,11 +618,15 @@ read_weight(const struct rowparse *p, const struct record *rec, double *weight,
 	uint32_t c = (uint32_t)p->weight;
 	const char *name = p->s->column[c].name;
 	const struct field *f = field_of(p, c);
+	enum number_status status;
 
 	if (value_missing(p, f))
 		return record_error(rec, place_of(p, rec, c), err,
 				    "\"%s\": the weight is missing", name);
-	if (number_f64(f->p, f->n, weight) != NUMBER_OK || *weight < 0)
+	status = number_f64(f->p, f->n, weight);
+	if (status == NUMBER_HUGE && *weight > 0)
+		return bad_value(p, rec, c, &BEYOND_WEIGHT, err);
+	if (status != NUMBER_OK || *weight < 0)
 		return bad_value(p, rec, c, &NOT_WEIGHT, err);
 	return 0;
 }
@@ -919,6 +931,9 @@ libsvm_label(struct rowparse *p, const struct record *rec,
 	if (status == NUMBER_NONFINITE && p->s->inf == BAD_ERROR)
 		return record_error(rec, 0, err,
 				    "the label is not finite (see --inf)");
+	if (status == NUMBER_HUGE && p->s->inf == BAD_ERROR)
+		return record_error(rec, 0, err,
+				    "the label is beyond 1e140 (see --inf)");
 	return label_of_number(p, status, v, row);
 }
 

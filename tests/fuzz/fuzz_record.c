@@ -134,12 +134,14 @@ try_number(const struct field *f)
 	enum number_status status = number_f64(f->p, f->n, &d);
 
 	MUST(number_f32(f->p, f->n, &x) == status ||
-	     status == NUMBER_OK); /* overflow of a float alone */
+	     status == NUMBER_OK); /* too large for a float alone */
 	number_needs_f64(f->p, f->n);
 	if (status == NUMBER_OK) {
 		float narrow = strtof(text, NULL);
 		MUST(end == text + f->n && memcmp(&d, &want, sizeof d) == 0);
 		MUST(memcmp(&x, &narrow, sizeof x) == 0);
+	} else if (status == NUMBER_HUGE) {
+		MUST(end == text + f->n && (want > 1e140 || want < -1e140));
 	} else if (status == NUMBER_NONFINITE) {
 		MUST(end == text + f->n && !isfinite(want));
 	} else if (f->n > 0 && end == text + f->n) {
