@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "exec/artifact.h"
 #include "plan/explain.h"
 #include "plan/planopt.h"
 
@@ -37,15 +38,12 @@ read_partition(const char *path, const char *name, struct partition *pt,
 static void
 refuse_dataset(const char *path)
 {
-	struct strbuf file = STRBUF_INIT, word = STRBUF_INIT;
+	struct strbuf word = STRBUF_INIT;
 
-	if (strcmp(path, "-") == 0 ||
-	    !io_exists(io_join(&file, path, "manifest.json"))) {
-		strbuf_release(&file);
+	if (artifact_of(path) != ARTIFACT_DATASET)
 		return;
-	}
 	strbuf_addword(&word, path);
-	dief(EXIT_USAGE,
+	dief(EXIT_CORRUPT,
 	     "%s: a dataset, not a partition (kp-partition %s | kp-plan ...)",
 	     path, word.buf);
 }

@@ -93,7 +93,7 @@ manifest() {
 	fails 3 'kp-featurize: u.csv:1:3: column "c", where t.csv has "b"' \
 		kp-featurize -o data --label a t.csv u.csv
 	printf 'a\n1\n' >u.csv
-	fails 3 'kp-featurize: u.csv:1:1: 1 columns, t.csv has 2' \
+	fails 3 'kp-featurize: u.csv:1:1: 1 column, t.csv has 2' \
 		kp-featurize -o data --label a t.csv u.csv
 	[ ! -e data ]
 }
@@ -240,10 +240,33 @@ manifest() {
 	rejects 3 'kp-featurize: t.csv: no rows' --label y
 	text '\xef\xbb\xbf'
 	rejects 3 'kp-featurize: t.csv: no rows' --label y
-	fails 3 'kp-featurize: -: no rows' kp-featurize -o data --label y </dev/null
+	fails 3 'kp-featurize: standard input: no rows' kp-featurize -o data --label y </dev/null
 	text 'y,x\n,1\n'
 	rejects 3 'kp-featurize: t.csv: no rows left: 1 without a label, 0 of weight 0, 0 ragged' \
 		--label y
+}
+
+@test "a compressed file is told, with what unpacks it" {
+	printf 'y,x\n1,2\n' | gzip -c >'my t.csv.gz'
+	fails 3 "kp-featurize: my t.csv.gz: gzip-compressed (use: gzip -dc 'my t.csv.gz' | ...)" \
+		kp-featurize -o data --label y 'my t.csv.gz'
+	fails 3 'kp-featurize: standard input: gzip-compressed (use: gzip -dc | ...)' \
+		kp-featurize -o data --format libsvm <'my t.csv.gz'
+	printf 'BZh91AY&SY' >t.csv
+	rejects 3 'kp-featurize: t.csv: bzip2-compressed (use: bzip2 -dc t.csv | ...)' \
+		--label y
+}
+
+@test "messages show no control bytes, no broken UTF-8, and no long fields" {
+	text 'y,x\n1,\x1b[2J\xe9\xff\n'
+	rejects 3 'kp-featurize: t.csv:2:3: "x": not a number: "\x1b[2J\xe9\xff" (see --bad-number)' \
+		--label y --numeric x
+	text 'y,x\n1,0123456789012345678901234567890123456789a\n'
+	rejects 3 'kp-featurize: t.csv:2:3: "x": not a number: "0123456789012345678901234567890123456789..." (see --bad-number)' \
+		--label y --numeric x
+	text 'y,x\n1,a\xc3\xa9\n'
+	rejects 3 $'kp-featurize: t.csv:2:3: "x": not a number: "a\xc3\xa9" (see --bad-number)' \
+		--label y --numeric x
 }
 
 @test "a file that is not there is told" {

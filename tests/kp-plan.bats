@@ -147,7 +147,7 @@ l2_values() {
 	fails 2 'kp-plan: unknown option "--l2" (a parameter: --param l2=...)' \
 	    plan --l2 0.1
 	fails 2 'kp-plan: --seed is given twice' plan --seed 1 --seed 2
-	fails 2 'kp-plan: data: a dataset, not a partition (kp-partition data | kp-plan ...)' \
+	fails 6 'kp-plan: data: a dataset, not a partition (kp-partition data | kp-plan ...)' \
 	    kp-plan --learner logistic data
 	fails 2 'kp-plan: --search gird: no such search (did you mean grid?)' \
 	    plan --search gird

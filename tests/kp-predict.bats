@@ -298,7 +298,7 @@ without_answers() {
 }
 
 @test "empty input has no header, a header alone no rows" {
-	fails 3 "kp-predict: -: empty: no header line" \
+	fails 3 "kp-predict: standard input: empty: no header line" \
 	    kp-predict -m m.kpm </dev/null
 	equal "$(printf 'when,site,x,colour' | kp-predict -m m.kpm)" \
 	    "when,site,x,colour,prediction,level"
@@ -334,6 +334,14 @@ without_answers() {
 	run --separate-stderr bash -c 'kp-predict -m m.kpm big.csv | head -n 1'
 	equal "$status" 0
 	equal "$stderr" ""
+}
+
+@test "a compressed file is told, with what unpacks it" {
+	gzip -c a.csv >a.csv.gz
+	fails 3 "kp-predict: a.csv.gz: gzip-compressed (use: gzip -dc a.csv.gz | ...)" \
+	    kp-predict -m m.kpm a.csv.gz
+	fails 3 "kp-predict: standard input: gzip-compressed (use: gzip -dc | ...)" \
+	    kp-predict -m m.kpm - <a.csv.gz
 }
 
 @test "wrong use is told" {

@@ -5,49 +5,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/utf8.h"
 
 static const char *program = "kp";
 static die_hook *hook_of_die;
 static bool quiet;
 
-/* A control character at s, as its number of bytes: 1 for C0 and DEL, 2 for
- * C1 in UTF-8 (which some terminals obey), 0 for anything else. */
-static int
-control_bytes(const unsigned char *s)
-{
-	if (s[0] < 0x20 || s[0] == 0x7f)
-		return 1;
-	return s[0] == 0xc2 && s[1] >= 0x80 && s[1] <= 0x9f ? 2 : 0;
-}
-
-/* Copies src into text of ERROR_TEXT_MAX bytes, control bytes as \xNN; what
- * does not fit ends in "...". */
+/* Copies src into text of ERROR_TEXT_MAX bytes, control bytes and those that
+ * are no UTF-8 as \xNN; what does not fit ends in "...". */
 static void
 set_text(char *text, const char *src)
 {
-	const unsigned char *s = (const unsigned char *)src;
-	size_t n = 0;
+	size_t left = strlen(src), n = 0;
 
-	while (*s) {
-		int control = control_bytes(s);
-		char piece[9];
+	while (left) {
+		size_t len = utf8_shown(src, left), took = len ? len : 1;
+		char piece[5];
 
-		if (control == 1)
-			snprintf(piece, sizeof(piece), "\\x%02x", s[0]);
-		else if (control == 2)
-			snprintf(piece, sizeof(piece), "\\x%02x\\x%02x", s[0],
-				 s[1]);
-		else
-			snprintf(piece, sizeof(piece), "%c", s[0]);
-		s += control ? control : 1;
-
-		size_t len = strlen(piece);
-		if (n + len + (*s ? 3 : 0) >= ERROR_TEXT_MAX) {
+		if (!len)
+			snprintf(piece, sizeof(piece), "\\x%02x",
+				 (unsigned char)*src);
+		left -= took;
+		if (n + (len ? len : 4) + (left ? 3 : 0) >= ERROR_TEXT_MAX) {
 			strcpy(text + n, "...");
 			return;
 		}
-		memcpy(text + n, piece, len);
-		n += len;
+		memcpy(text + n, len ? src : piece, len ? len : 4);
+		n += len ? len : 4;
+		src += took;
 	}
 	text[n] = '\0';
 }

@@ -38,7 +38,7 @@ struct error {
 #define ERROR_NONE ((struct error){EXIT_DONE, ""})
 
 /* Sets code and text; always returns -1, so that callers may return it.
- * Control bytes in the text are shown as \xNN. */
+ * Control bytes in the text, and those that are no UTF-8, are shown as \xNN. */
 int error_set(struct error *err, enum exit_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

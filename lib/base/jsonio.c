@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "base/opt.h"
 #include "base/realtext.h"
 
@@ -507,42 +508,11 @@ jout_null(struct jout *j)
 	strbuf_addstr(j->sb, "null");
 }
 
-/* Bytes of the UTF-8 character at s of n bytes, 0 if there is none (RFC 3629:
- * no overlong forms, no surrogates, nothing above U+10FFFF). */
-static size_t
-utf8_bytes(const unsigned char *s, size_t n)
-{
-	unsigned char low = 0x80, high = 0xbf;
-	size_t len;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	if (len > n)
-		return 0;
-	if (s[0] == 0xe0)
-		low = 0xa0;
-	else if (s[0] == 0xed)
-		high = 0x9f;
-	else if (s[0] == 0xf0)
-		low = 0x90;
-	else if (s[0] == 0xf4)
-		high = 0x8f;
-	if (s[1] < low || s[1] > high)
-		return 0;
-	for (size_t i = 2; i < len; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return len;
-}
-
 static bool
 is_utf8(const char *p, size_t n)
 {
 	for (size_t i = 0; i < n;) {
-		size_t len = utf8_bytes((const unsigned char *)p + i, n - i);
+		size_t len = utf8_bytes(p + i, n - i);
 
 		if (!len)
 			return false;

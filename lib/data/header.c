@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/hash.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "data/intern.h"
 
 static bool
@@ -49,6 +50,7 @@ static int
 check_name(const struct record *rec, size_t i, bool again, struct error *err)
 {
 	const struct field *f = &rec->field[i];
+	char name[UTF8_QUOTE_SIZE];
 
 	if (memchr(f->p, '\0', f->n))
 		return record_error(rec, i, err, "a NUL in a column name");
@@ -57,9 +59,9 @@ check_name(const struct record *rec, size_t i, bool again, struct error *err)
 				    "blank column name (see --rename-headers)");
 	if (again)
 		return record_error(rec, i, err,
-				    "duplicate column name \"%.*s\" (see "
+				    "duplicate column name \"%s\" (see "
 				    "--rename-headers)",
-				    (int)f->n, f->p);
+				    utf8_quote(f->p, f->n, name));
 	return 0;
 }
 

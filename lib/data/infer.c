@@ -1,11 +1,11 @@
 #include "data/infer.h"
 
 #include <string.h>
+#include "base/utf8.h"
 #include "data/datetime.h"
 #include "data/number.h"
 
 #define DATES_LOOKED_AT 1000 /* values, to tell whether they are dates */
-#define SHOWN_MAX 60
 
 /* How to say that a column is not numeric. */
 static const char *
@@ -120,28 +120,28 @@ infer_contradicted(const struct schema *s, const struct infer_column *open,
 {
 	const struct schema_column *col = &s->column[column];
 	const struct field *f;
-	int shown;
+	char text[UTF8_QUOTE_SIZE];
 	double v;
 
 	if (column >= rec->nfield)
 		return 0;
 	f = &rec->field[column];
-	shown = (int)(f->n < SHOWN_MAX ? f->n : SHOWN_MAX);
 	if (col->type != COLUMN_NUMERIC || schema_is_missing(s, f->p, f->n))
 		return 0;
 	if (open[column].type && s->bad_number == BAD_ERROR &&
 	    number_f64(f->p, f->n, &v) == NUMBER_BAD) {
 		record_error(rec, column, err,
 			     "\"%s\": not a number, as all before it: "
-			     "\"%.*s\" (%s, or see --bad-number)",
-			     col->name, shown, f->p, other_type(col));
+			     "\"%s\" (%s, or see --bad-number)",
+			     col->name, utf8_quote(f->p, f->n, text),
+			     other_type(col));
 		return 1;
 	}
 	if (open[column].width && !col->f64 && number_needs_f64(f->p, f->n)) {
 		record_error(rec, column, err,
-			     "\"%s\": float32 would not hold \"%.*s\" "
+			     "\"%s\": float32 would not hold \"%s\" "
 			     "(declare it with --float64)",
-			     col->name, shown, f->p);
+			     col->name, utf8_quote(f->p, f->n, text));
 		return 1;
 	}
 	return 0;

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "data/number.h"
 
 #define INDEX_MAX (UINT32_MAX - 1)
-#define SHOWN_BYTES 40 /* of a bad token, in a message */
 
 struct token {
 	const char *p;
@@ -24,18 +24,17 @@ bad_token(const struct record *rec, struct token t, struct error *err,
 	  const char *fmt, ...)
 {
 	const struct field *f = &rec->field[0];
-	char why[96];
+	char why[96], text[UTF8_QUOTE_SIZE];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
-	return error_set(err, EXIT_DATA, "%s:%llu:%llu: %s: \"%.*s%s\"",
-			 rec->file, (unsigned long long)(rec->line + f->line),
+	return error_set(err, EXIT_DATA, "%s:%llu:%llu: %s: \"%s\"", rec->file,
+			 (unsigned long long)(rec->line + f->line),
 			 (unsigned long long)f->column +
 			     (unsigned long long)(t.p - f->p),
-			 why, (int)(t.n < SHOWN_BYTES ? t.n : SHOWN_BYTES), t.p,
-			 t.n > SHOWN_BYTES ? "..." : "");
+			 why, utf8_quote(t.p, t.n, text));
 }
 
 static inline int

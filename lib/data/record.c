@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "data/compressed.h"
 
 /*
  * How it works: the buffer is scanned once, 64 bytes at a time, for the bytes
@@ -657,13 +658,38 @@ read_record(struct record_reader *r, struct error *err)
 	       r->format.keep_blank;
 }
 
+const char *
+record_file_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+/* Reads as much as tells what kind of file it is. */
+static int
+look_at_start(struct record_reader *r, const char *path, struct error *err)
+{
+	while (!r->eof &&
+	       (compressed_undecided(r->buf, r->end) ||
+		(r->end < sizeof BOM && memcmp(r->buf, BOM, r->end) == 0)))
+		if (fill(r, err) < 0)
+			return -1;
+	if (compressed_refuse(path, r->buf, r->end, err) < 0)
+		return -1;
+	if (r->end >= sizeof BOM && memcmp(r->buf, BOM, sizeof BOM) == 0)
+		r->next = r->scanned = sizeof BOM;
+	return 0;
+}
+
 /* 1: the next file is open, behind its byte order mark; 0: no more. */
 static int
 open_file(struct record_reader *r, struct error *err)
 {
+	const char *path;
+
 	if (r->next_file == r->nfile)
 		return 0;
-	r->name = r->files[r->next_file++];
+	path = r->files[r->next_file++];
+	r->name = record_file_name(path);
 	r->start = r->next = r->scanned = r->end = 0;
 	r->at = r->line_at = r->fed = 0;
 	r->nindex = r->walked = r->nview = 0;
@@ -671,18 +697,12 @@ open_file(struct record_reader *r, struct error *err)
 	r->eof = false;
 	if (r->memory)
 		r->fd = -1;
-	else if (strcmp(r->name, "-") == 0)
+	else if (strcmp(path, "-") == 0)
 		r->fd = STDIN_FILENO;
-	else if ((r->fd = io_open_read(r->name, err)) < 0)
+	else if ((r->fd = io_open_read(path, err)) < 0)
 		return -1;
 	r->open = true;
-	while (r->end < sizeof BOM && !r->eof &&
-	       memcmp(r->buf, BOM, r->end) == 0)
-		if (fill(r, err) < 0)
-			return -1;
-	if (r->end >= sizeof BOM && memcmp(r->buf, BOM, sizeof BOM) == 0)
-		r->next = r->scanned = sizeof BOM;
-	return 1;
+	return look_at_start(r, path, err) < 0 ? -1 : 1;
 }
 
 static int

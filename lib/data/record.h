@@ -13,7 +13,8 @@
  * trimming unless asked.  Records without quoted quotes or newlines are split
  * here, without libcsv, to the same result.  Lines end in LF, CRLF or bare CR;
  * quoted newlines stay in their field.  A UTF-8 byte order mark at the start
- * of a file is skipped (and is part of no record, and of no column).  Blank
+ * of a file is skipped (and is part of no record, and of no column).  A file
+ * that starts as a compressed one does is EXIT_DATA (compressed.h).  Blank
  * lines are skipped, and part of no record, unless `keep_blank`; under `trim`
  * so are lines of spaces.  NUL is a byte like any other.  Nothing is guessed
  * from content.  A record is at most 256 MB long and has at most 4,194,304
@@ -47,13 +48,16 @@ struct field {
 struct record {
 	const char *raw; /* as in the file, with its line ending if any */
 	size_t raw_bytes;
-	const char *file; /* name for messages; "-" is stdin */
+	const char *file; /* name for messages: "standard input" for "-" */
 	uint64_t line;    /* physical line of its first byte, from 1 */
 	const struct field *field;
 	size_t nfield;
 };
 
 struct record_reader;
+
+/* What messages call a file: its path, or "standard input" for "-". */
+const char *record_file_name(const char *path);
 
 /* Reads the files in turn as one sequence (none: stdin; "-" is stdin).  Names
  * are borrowed.  Nothing is opened before the first record is asked for. */

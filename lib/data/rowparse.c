@@ -6,13 +6,13 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/utf8.h"
 #include "data/datetime.h"
 #include "data/groupkey.h"
 #include "data/header.h"
 #include "data/number.h"
 
 #define ABSENT (-1)
-#define SHOWN_MAX 60 /* bytes of a bad value told in a message */
 #define LINEAR_CLASSES 8
 
 /* The date and time of one column; rows sorted by time often repeat it. */
@@ -341,11 +341,11 @@ bad_value(const struct rowparse *p, const struct record *rec, uint32_t column,
 {
 	size_t i = (size_t)p->field[column];
 	const struct field *f = &rec->field[i];
-	int shown = (int)(f->n < SHOWN_MAX ? f->n : SHOWN_MAX);
+	char text[UTF8_QUOTE_SIZE];
 
-	return record_error(rec, i, err, "\"%s\": %s: \"%.*s%s\"%s",
-			    p->s->column[column].name, c->what, shown, f->p,
-			    f->n > SHOWN_MAX ? "..." : "", c->hint);
+	return record_error(rec, i, err, "\"%s\": %s: \"%s\"%s",
+			    p->s->column[column].name, c->what,
+			    utf8_quote(f->p, f->n, text), c->hint);
 }
 
 /* The field of a column that is in the header. */
@@ -541,6 +541,7 @@ label_of_class(const struct rowparse *p, const struct record *rec, size_t i,
 	       struct typed_row *row, struct error *err)
 {
 	const struct schema *s = p->s;
+	char text[UTF8_QUOTE_SIZE];
 	int64_t class;
 
 	if (s->positive) {
@@ -556,11 +557,10 @@ label_of_class(const struct rowparse *p, const struct record *rec, size_t i,
 	}
 	if (p->need == ROWPARSE_FEATURES)
 		return 1;
-	return record_error(
-	    rec, i, err, "the label is none of the %zu classes: \"%.*s\"",
-	    s->nclass,
-	    (int)(row->label_bytes < SHOWN_MAX ? row->label_bytes : SHOWN_MAX),
-	    row->label_text);
+	utf8_quote(row->label_text, row->label_bytes, text);
+	return record_error(rec, i, err,
+			    "the label is none of the %zu classes: \"%s\"",
+			    s->nclass, text);
 }
 
 static int
@@ -913,6 +913,7 @@ libsvm_label(struct rowparse *p, const struct record *rec,
 {
 	const char *text = p->svm.label;
 	size_t n = p->svm.label_bytes;
+	char shown[UTF8_QUOTE_SIZE];
 	enum number_status status;
 	double v = 0;
 
@@ -925,9 +926,9 @@ libsvm_label(struct rowparse *p, const struct record *rec,
 	status = number_f64(text, n, &v);
 	if (status == NUMBER_BAD && p->s->bad_number == BAD_ERROR)
 		return record_error(rec, 0, err,
-				    "the label is not a number: \"%.*s\" "
+				    "the label is not a number: \"%s\" "
 				    "(see --bad-number)",
-				    (int)(n < SHOWN_MAX ? n : SHOWN_MAX), text);
+				    utf8_quote(text, n, shown));
 	if (status == NUMBER_NONFINITE && p->s->inf == BAD_ERROR)
 		return record_error(rec, 0, err,
 				    "the label is not finite (see --inf)");

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "data/header.h"
 
 #define BOM "\xef\xbb\xbf"
@@ -79,20 +80,21 @@ static int
 check_header(const struct source *s, const struct record *rec,
 	     struct error *err)
 {
+	char mine[UTF8_QUOTE_SIZE], first[UTF8_QUOTE_SIZE];
+
 	if (rec->nfield != s->header.nfield)
-		return record_error(rec, 0, err, "%zu columns, %s has %zu",
-				    rec->nfield, s->header.file,
-				    s->header.nfield);
+		return record_error(rec, 0, err, "%zu column%s, %s has %zu",
+				    rec->nfield, rec->nfield == 1 ? "" : "s",
+				    s->header.file, s->header.nfield);
 	for (size_t i = 0; i < rec->nfield; i++) {
 		const struct field *a = &s->header.field[i];
 		const struct field *b = &rec->field[i];
 
 		if (a->n != b->n || memcmp(a->p, b->p, a->n) != 0)
-			return record_error(rec, i, err,
-					    "column \"%.*s\", where %s has "
-					    "\"%.*s\"",
-					    (int)b->n, b->p, s->header.file,
-					    (int)a->n, a->p);
+			return record_error(
+			    rec, i, err, "column \"%s\", where %s has \"%s\"",
+			    utf8_quote(b->p, b->n, mine), s->header.file,
+			    utf8_quote(a->p, a->n, first));
 	}
 	return 0;
 }
@@ -150,7 +152,7 @@ source_new(const struct source_options *o, struct error *err)
 	struct source *s = xcalloc(1, sizeof(*s));
 
 	s->o = *o;
-	s->name = o->nfile ? o->files[0] : "-";
+	s->name = record_file_name(o->nfile ? o->files[0] : "-");
 	s->keep = !all_regular(o);
 	s->reader = record_reader_new(&o->format, o->files, o->nfile);
 	if (begin(s, err) < 0) {

@@ -547,7 +547,7 @@ take_header(struct stream *s, struct error *err)
 		if (got == 0)
 			return error_set(err, EXIT_DATA,
 					 "%s: empty: no header line",
-					 s->o->file);
+					 record_file_name(s->o->file));
 		if (name_columns(s, &header, &named, err) < 0)
 			return -1;
 		names = &named;

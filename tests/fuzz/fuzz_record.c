@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "data/compressed.h"
 #include "data/datetime.h"
 #include "data/number.h"
 #include "data/record.h"
@@ -231,6 +232,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	want.format = &format;
 	want.p = (const char *)data + 1;
 	want.end = want.p + size - 1;
+	if (compressed_refuse("fuzz", want.p, size - 1, &err) < 0)
+		return 0;
 	if (size >= 4 && memcmp(want.p, "\xef\xbb\xbf", 3) == 0)
 		want.p += 3;
 	r = record_reader_of(&format, data + 1, size - 1, "fuzz");

@@ -34,8 +34,13 @@ control_bytes_shown(void)
 		  "a\nb\x1b[2Jc\x7f\xc2\x9b"
 		  "d\xc3\xa9");
 	CHECK_STR(err.text, "a\\x0ab\\x1b[2Jc\\x7f\\xc2\\x9bd\xc3\xa9");
+	error_set(&err, EXIT_DATA,
+		  "\xe9t\xe9 \xe2\x82\xac \xe2\x82 \x9b\xc2\x85");
+	CHECK_STR(err.text,
+		  "\\xe9t\\xe9 \xe2\x82\xac \\xe2\\x82 \\x9b\\xc2\\x85");
+	error_set(&err, EXIT_DATA, "a\x1b");
 	error_context(&err, "\t");
-	CHECK_STR(err.text, "\\x09: a\\x0ab\\x1b[2Jc\\x7f\\xc2\\x9bd\xc3\xa9");
+	CHECK_STR(err.text, "\\x09: a\\x1b");
 }
 
 static void
@@ -133,7 +138,7 @@ main(void)
 	check_run("an error has a code, a text and contexts in front",
 		  set_and_context);
 	check_run("a system error ends in the system's words", system_error);
-	check_run("control bytes are shown as \\xNN, once",
+	check_run("control bytes and broken UTF-8 are shown as \\xNN, once",
 		  control_bytes_shown);
 	check_run("a long text ends in three dots", long_text_is_cut);
 	check_run("die flushes, tells, calls the hook once and exits", dying);

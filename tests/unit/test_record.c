@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "check.h"
+#include "data/compressed.h"
 #include "data/record.h"
 
 static const struct record_format CSV = {.delimiter = ',', .quoted = true};
@@ -163,6 +164,35 @@ byte_order_mark(void)
 	SPLIT(CSV, "\xef\xbb", "[\xef\xbb];");
 	SPLIT(CSV, "\xef\xbb\n", "[\xef\xbb];");
 	SPLIT(CSV, "\xef", "[\xef];");
+}
+
+static void
+compressed_files(void)
+{
+	SPLIT(CSV, "\x1f\x8b\x08,\n",
+	      "f: gzip-compressed (use: gzip -dc f | ...)");
+	SPLIT(LINES, "\x1f\x8b", "f: gzip-compressed (use: gzip -dc f | ...)");
+	SPLIT(PLAIN, "\x28\xb5\x2f\xfd\n",
+	      "f: zstd-compressed (use: zstd -dc f | ...)");
+	SPLIT(CSV, "\xfd\x37zXZ\0\0", "f: xz-compressed (use: xz -dc f | ...)");
+	SPLIT(CSV, "BZh91AY&SY",
+	      "f: bzip2-compressed (use: bzip2 -dc f | ...)");
+	SPLIT(CSV, "PK\3\4\n", "f: zip-compressed (use: unzip -p f | ...)");
+	CHECK_INT(err.code, EXIT_DATA);
+	SPLIT(CSV, "BZh91AY&SZ", "[BZh91AY&SZ];");
+	SPLIT(CSV, "PK\n", "[PK];");
+	SPLIT(CSV, "\x1f", "[\x1f];");
+	SPLIT(CSV, "a\n\x1f\x8b", "[a];[\x1f\x8b];");
+}
+
+static void
+compressed_names(void)
+{
+	CHECK_INT(compressed_refuse("a b", "\x1f\x8b", 2, &err), -1);
+	CHECK_STR(err.text, "a b: gzip-compressed (use: gzip -dc 'a b' | ...)");
+	CHECK_INT(compressed_refuse("-", "PK\3\4", 4, &err), -1);
+	CHECK_STR(err.text,
+		  "standard input: zip-compressed (use: funzip | ...)");
 }
 
 static void
@@ -722,6 +752,10 @@ main(void)
 	check_run("trimming leaves quoted spaces alone", trimming);
 	check_run("NUL bytes are data", nul_bytes);
 	check_run("a byte order mark is part of no field", byte_order_mark);
+	check_run("a compressed file is told, with what unpacks it",
+		  compressed_files);
+	check_run("a file with a blank in its name is quoted in the hint",
+		  compressed_names);
 	check_run("every field knows its line and column", places);
 	check_run("bad quoting is refused where it is wrong", bad_quotes);
 	check_run("an error is told again on every further call", errors_stay);
