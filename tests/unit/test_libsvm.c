@@ -81,7 +81,7 @@ bad_rows(void)
 	    "\"3:01234567890123456789012345678901234567...\"");
 	err = ERROR_NONE;
 	CHECK_INT(parse_bytes("1 1:1\0 2:1", 10), -1);
-	CHECK_STR(err.text, "f:1:3: not a number: \"1:1\"");
+	CHECK_STR(err.text, "f:1:3: not a number: \"1:1\\x00\"");
 }
 
 static void
