@@ -204,12 +204,40 @@ open_trials(struct error *err)
 }
 
 static void
+say_waiting(const char *run, const char *process)
+{
+	info("%s: waiting for process %s", run, process);
+}
+
+static void
 say_summary(const struct run_summary *s)
 {
-	info("%" PRIu64 " group%s: %" PRIu64 " trained, %" PRIu64
-	     " fallback, %" PRIu64 " failed; %" PRIu64 " model%s in %.1f s",
-	     s->groups, s->groups == 1 ? "" : "s", s->trained, s->fallback,
-	     s->failed, s->trials, s->trials == 1 ? "" : "s", s->sec);
+	struct strbuf sb = STRBUF_INIT;
+
+	if (s->already)
+		strbuf_addf(&sb, "%s: complete already: ", output);
+	strbuf_addf(&sb,
+		    "%" PRIu64 " group%s: %" PRIu64 " trained, %" PRIu64
+		    " fallback, %" PRIu64 " failed; ",
+		    s->groups, s->groups == 1 ? "" : "s", s->trained,
+		    s->fallback, s->failed);
+	if (s->already)
+		strbuf_addstr(&sb, "nothing to do");
+	else
+		strbuf_addf(&sb, "%" PRIu64 " model%s in %.1f s", s->trials,
+			    s->trials == 1 ? "" : "s", s->sec);
+	if (s->before)
+		strbuf_addf(&sb,
+			    " (%" PRIu64 " of %" PRIu64 " models %s done "
+			    "before)",
+			    s->before, s->trials,
+			    s->before == 1 ? "was" : "were");
+	info("%s", sb.buf);
+	strbuf_release(&sb);
+	if (s->fallback == s->groups)
+		warning("nothing was trained: %s fell back (one class, or too "
+			"few rows: see --min-rows)",
+			s->groups == 1 ? "the only group" : "every group");
 }
 
 static enum exit_code
@@ -230,7 +258,8 @@ train(const struct plan *plan, struct dataset *d, const char *argv0,
 				   .data = d,
 				   .run = output,
 				   .memory_bytes = memory_bytes,
-				   .checkpoint_sec = checkpoint_sec};
+				   .checkpoint_sec = checkpoint_sec,
+				   .waiting = say_waiting};
 	char *worker = worker_program(argv0);
 	struct run_summary sum = {0};
 	int rc = 0;

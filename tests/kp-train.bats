@@ -269,9 +269,28 @@ same_models() {
 @test "a dataset of which every group falls back trains nothing, and says so" {
 	run -0 --separate-stderr kp-train -p 3 --min-rows 100000 -o run \
 	    "${learn[@]}" small
-	[[ $stderr == "kp-train: 8 groups: 0 trained, 8 fallback, 0 failed; 0 models in "* ]]
+	[[ ${stderr_lines[0]} == "kp-train: 8 groups: 0 trained, 8 fallback, 0 failed; 0 models in "* ]]
+	equal "${stderr_lines[1]}" "kp-train: nothing was trained: every group fell back (one class, or too few rows: see --min-rows)"
 	run -5 kp-train -q --strict -p 3 --min-rows 100000 -o run \
 	    "${learn[@]}" small
+}
+
+@test "a run in which every group fails exits 5, some 4" {
+	local huge='{ $NF = NR "e300" } { print }'
+	awk -F, -v OFS=, "NR > 1 $huge" "$BATS_FILE_TMPDIR"/small.csv >all.csv
+	awk -F, -v OFS=, "/^g0/ $huge" "$BATS_FILE_TMPDIR"/small.csv >one.csv
+	local f
+	for f in all one; do
+		kp-featurize -q --label y --task regression --group-by g \
+		    $f.csv -o $f
+	done
+	run -5 --separate-stderr kp-train -p 2 -o all.run --learner linear all
+	[[ $stderr == "kp-train: 8 groups: 0 trained, 0 fallback, 8 failed; 8 models in "* ]]
+	run -5 kp-select -q all.run
+	run -4 kp-train -q -p 2 -o one.run --learner linear one
+	run -4 kp-select -q one.run
+	# So it is when it is complete already.
+	run -5 kp-train -q -p 2 -o all.run --learner linear all
 }
 
 # --- again, and otherwise ---
@@ -280,7 +299,7 @@ same_models() {
 	kp-train -q -p 2 -o run "${learn[@]}" small
 	find run -type f -exec cksum {} + | sort >before
 	run -0 --separate-stderr kp-train -p 2 -o run "${learn[@]}" small
-	[[ $stderr == "kp-train: 8 groups: 8 trained, "* ]]
+	equal "$stderr" "kp-train: run: complete already: 8 groups: 8 trained, 0 fallback, 0 failed; nothing to do"
 	equal "$(ls run/journal)" $'0.0\n1.0'
 	find run -type f -name '[0-9s]*' -exec cksum {} + | sort >after
 	equal "$(grep -v -e lock before | grep -v plan.json)" "$(cat after)"
@@ -290,15 +309,16 @@ same_models() {
 	kp-train -q -p 2 -o run "${learn[@]}" small
 	cp run/plan.json before
 	local p='kp-train: run: holds a run of another plan '
-	fails 2 "$p(6 configs there, 5 here)" kp-train -q -o run \
+	local end='; remove it or choose another -o'
+	fails 2 "$p(6 configs there, 5 here)$end" kp-train -q -o run \
 	    --learner logistic --param l2=log:1e-6:1e-1 --search grid:5 small
-	fails 2 "$p(config 1 has another l2)" kp-train -q -o run \
+	fails 2 "$p(config 1 has another l2)$end" kp-train -q -o run \
 	    --learner logistic --param l2=log:1e-6:1 --search grid:6 small
-	fails 2 "$p(epochs 1000 there, 7 here)" kp-train -q -o run --epochs 7 \
+	fails 2 "$p(epochs 1000 there, 7 here)$end" kp-train -q -o run --epochs 7 \
 	    "${learn[@]}" small
-	fails 2 "$p(min-rows 10 there, 20 here)" kp-train -q -o run \
+	fails 2 "$p(min-rows 10 there, 20 here)$end" kp-train -q -o run \
 	    --min-rows 20 "${learn[@]}" small
-	fails 2 "$p(seed 1 there, 2 here)" kp-train -q -o run --seed 2 \
+	fails 2 "$p(seed 1 there, 2 here)$end" kp-train -q -o run --seed 2 \
 	    "${learn[@]}" small
 	cmp run/plan.json before
 	same_models run small.kpm
@@ -307,7 +327,7 @@ same_models() {
 @test "another dataset in the same RUN is refused, naming both" {
 	kp-train -q -p 2 -o run "${learn[@]}" small
 	run -2 --separate-stderr kp-train -q -p 2 -o run "${learn[@]}" big
-	[[ $stderr =~ ^"kp-train: run: holds a run of another plan (data 0x"[0-9a-f]{16}" there, 0x"[0-9a-f]{16}" here)"$ ]]
+	[[ $stderr =~ ^"kp-train: run: holds a run of another plan (data 0x"[0-9a-f]{16}" there, 0x"[0-9a-f]{16}" here); remove it or choose another -o"$ ]]
 }
 
 @test "a folder that is no run directory is left alone" {
@@ -402,16 +422,19 @@ same_models() {
 	kill -9 "$started"
 	ended_within 5
 	no_workers_left
-	kp-train -q -p 3 --trials - -o run "${slow[@]}" big >trials
+	kp-train -p 3 --trials - -o run "${slow[@]}" big >trials 2>err
+	[[ $(cat err) =~ "; 320 models in "[0-9.]+" s ("([0-9]+)" of 320 models were done before)"$ ]]
+	[ "${BASH_REMATCH[1]}" -ge 5 ]
 	[ "$(jq -c 'select(.status != "step")' trials | wc -l)" -lt 320 ]
 	equal "$(jq .trials run/summary.json)" 320
 }
 
 @test "a second kp-train waits for the first and finds its work done" {
-	start kp-train -q -p 2 -o run "${many[@]}" big
+	start kp-train -q -p 2 -o run --pack-width 1 "${many[@]}" big
 	while [ ! -s run/lock ] && kill -0 "$started"; do :; done
 	run -0 --separate-stderr kp-train -p 2 -o run "${many[@]}" big
-	[[ $stderr == "kp-train: 8 groups: 8 trained, "* ]]
+	equal "${stderr_lines[0]}" "kp-train: run: waiting for process $started"
+	equal "${stderr_lines[1]}" "kp-train: run: complete already: 8 groups: 8 trained, 0 fallback, 0 failed; nothing to do"
 	ended_within 5
 	equal "$status" 0
 	equal "$(ls run/journal)" $'0.0\n1.0'
@@ -423,7 +446,7 @@ same_models() {
 	kp-train -q -p 2 -o run "${learn[@]}" small
 	rm run/summary.json
 	printf 'X' | dd of=run/journal/0.0 bs=1 seek=60 conv=notrunc status=none
-	fails 6 "kp-train: worker 0: run/journal/0.0: damaged at byte 40" \
+	fails 6 "kp-train: run/journal/0.0: damaged at byte 40" \
 	    kp-train -q -p 1 -o run "${learn[@]}" small
 	[ ! -e run/summary.json ]
 }

@@ -57,21 +57,26 @@ make_folder(const char *run, struct error *err)
 	return rc;
 }
 
-static int
-lock_refused(int fd, const char *run, struct error *err)
-{
-	char holder[32] = "";
-	ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
+struct holder {
+	char process[32];
+};
 
-	holder[n > 0 ? (size_t)n : 0] = '\0';
-	holder[strcspn(holder, "\n")] = '\0';
-	return error_set(err, EXIT_CANNOT,
-			 "%s: in use by another run (process %s)", run,
-			 holder[0] ? holder : "unknown");
+/* Who has locked the file, by what it wrote there. */
+static struct holder
+holder_of(int fd)
+{
+	struct holder h = {""};
+	ssize_t n = pread(fd, h.process, sizeof h.process - 1, 0);
+
+	h.process[n > 0 ? (size_t)n : 0] = '\0';
+	h.process[strcspn(h.process, "\n")] = '\0';
+	if (h.process[0] == '\0')
+		strcpy(h.process, "unknown");
+	return h;
 }
 
 static int
-take_lock(int fd, const char *run, struct error *err)
+take_lock(int fd, const char *run, rundir_waiting *waiting, struct error *err)
 {
 	const struct timespec tenth = {0, 100000000};
 	char pid[32];
@@ -81,7 +86,13 @@ take_lock(int fd, const char *run, struct error *err)
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return error_sys(err, "%s/lock", run);
 		if (i >= LOCK_WAIT_SEC * 10)
-			return lock_refused(fd, run, err);
+			return error_set(err, EXIT_CANNOT,
+					 "%s: in use by another run (process "
+					 "%s)",
+					 run, holder_of(fd).process);
+		/* A moment, and the holder has written its number. */
+		if (i == 1 && waiting)
+			waiting(run, holder_of(fd).process);
 		nanosleep(&tenth, NULL);
 	}
 	n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
@@ -91,7 +102,7 @@ take_lock(int fd, const char *run, struct error *err)
 }
 
 int
-rundir_enter(const char *run, struct error *err)
+rundir_enter(const char *run, rundir_waiting *waiting, struct error *err)
 {
 	struct strbuf path = STRBUF_INIT;
 	int fd = -1;
@@ -101,7 +112,7 @@ rundir_enter(const char *run, struct error *err)
 		fd = open(path.buf, O_RDWR | O_CREAT, 0666);
 		if (fd < 0)
 			error_sys(err, "%s", path.buf);
-		else if (take_lock(fd, run, err)) {
+		else if (take_lock(fd, run, waiting, err)) {
 			close(fd);
 			fd = -1;
 		}
@@ -182,8 +193,9 @@ compare_plans(const char *run, const struct plan *plan, struct error *err)
 	if (rc == 0 && plan_identity(&there) != plan_identity(plan)) {
 		describe_difference(&there, plan, &what);
 		rc = error_set(err, EXIT_USAGE,
-			       "%s: holds a run of another plan (%s)", run,
-			       what.buf);
+			       "%s: holds a run of another plan (%s); remove "
+			       "it or choose another -o",
+			       run, what.buf);
 	}
 	strbuf_release(&what);
 	plan_release(&there);

@@ -15,13 +15,19 @@
 struct run_summary {
 	uint64_t groups, trained, fallback, failed, stopped;
 	uint64_t trials; /* finished (group, config) */
+	uint64_t before; /* of these, before the last incarnation */
+	bool already;	 /* complete before it began */
 	double sec;	 /* of the last incarnation */
 };
 
+/* Told that RUN is held by a process ("unknown": not yet written there). */
+typedef void rundir_waiting(const char *run, const char *process);
+
 /* Makes RUN or takes up an existing one, and locks it: waits up to 10 seconds
- * for another run to end, then EXIT_CANNOT naming its process.  Returns the
- * descriptor that holds the lock (not close-on-exec), -1 on error. */
-int rundir_enter(const char *run, struct error *err);
+ * for another run to end, calling `waiting` (if any) once before, then
+ * EXIT_CANNOT naming its process.  Returns the descriptor that holds the lock
+ * (not close-on-exec), -1 on error. */
+int rundir_enter(const char *run, rundir_waiting *waiting, struct error *err);
 
 /* Compares the plan with the one in RUN: of another identity is EXIT_USAGE
  * naming what differs.  Else stores it, unless the run is complete: that stays

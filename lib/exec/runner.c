@@ -363,11 +363,15 @@ run_locked(const struct runner_options *o, struct run_summary *sum,
 	struct run r = {.o = o,
 			.index = dataset_index(o->data),
 			.by = metric_default(dataset_schema(o->data)->task)};
+	struct run_summary before = {0};
 	double start = clock_sec();
 	int rc = rundir_load_summary(o->run, sum, err);
 
+	sum->already = rc == 1;
 	if (rc)
 		return rc < 0 ? -1 : 0;
+	if (summarise(o, &before, err))
+		return -1;
 	catch_signals();
 	if (run_workers(&r, err))
 		return -1;
@@ -376,6 +380,7 @@ run_locked(const struct runner_options *o, struct run_summary *sum,
 				 "trial records could not be written");
 	if (summarise(o, sum, err))
 		return -1;
+	sum->before = before.trials;
 	sum->sec = clock_sec() - start;
 	return rundir_save_summary(o->run, sum, err);
 }
@@ -384,7 +389,7 @@ int
 runner_run(const struct runner_options *o, struct run_summary *sum,
 	   struct error *err)
 {
-	int lock = rundir_enter(o->run, err), rc;
+	int lock = rundir_enter(o->run, o->waiting, err), rc;
 
 	if (lock < 0)
 		return -1;

@@ -23,10 +23,11 @@ struct runner_options {
 	FILE *trials;		    /* trial records as JSON lines, or NULL */
 	uint64_t memory_bytes;	    /* per worker */
 	double checkpoint_sec;
+	rundir_waiting *waiting; /* told when another has the run, or NULL */
 };
 
 /* EXIT_STOPPED after SIGINT or SIGTERM.  A run that is complete already is
- * left alone.  *sum is filled on success. */
+ * left alone (sum->already).  *sum is filled on success. */
 int runner_run(const struct runner_options *o, struct run_summary *sum,
 	       struct error *err);
 

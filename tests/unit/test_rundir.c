@@ -96,7 +96,7 @@ enter(void)
 	int fd;
 
 	fresh();
-	fd = rundir_enter(run, &err);
+	fd = rundir_enter(run, NULL, &err);
 	CHECK(fd >= 0);
 	CHECK_INT(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
 	CHECK_OK(io_read_file(fmt("%s/lock", run), 0, &pid, &err), err);
@@ -108,7 +108,7 @@ enter(void)
 	CHECK_INT(p.space.nconfig, 2);
 	plan_release(&p);
 	close(fd);
-	fd = rundir_enter(run, &err);
+	fd = rundir_enter(run, NULL, &err);
 	CHECK(fd >= 0);
 	close(fd);
 	strbuf_release(&pid);
@@ -126,7 +126,7 @@ early_death(void)
 	mkdir(run, 0777);
 	write_file(fmt("%s/lock", run), "1234567\n");
 	write_file(fmt("%s/plan.json.tmp.77", run), "{");
-	fd = rundir_enter(run, &err);
+	fd = rundir_enter(run, NULL, &err);
 	CHECK(fd >= 0);
 	CHECK_OK(put(&usual, &err), err);
 	close(fd);
@@ -141,7 +141,7 @@ foreign(void)
 	fresh();
 	mkdir(run, 0777);
 	write_file(fmt("%s/precious", run), "x");
-	CHECK_ERROR(rundir_enter(run, &err), err, EXIT_CANNOT,
+	CHECK_ERROR(rundir_enter(run, NULL, &err), err, EXIT_CANNOT,
 		    fmt("%s: exists and is not a run directory", run));
 	CHECK(!io_exists(fmt("%s/lock", run)));
 	CHECK(!io_exists(fmt("%s/journal", run)));
@@ -149,7 +149,7 @@ foreign(void)
 	CHECK_INT(rmdir(run), 0);
 
 	write_file(run, "a file");
-	CHECK_ERROR(rundir_enter(run, &err), err, EXIT_CANNOT,
+	CHECK_ERROR(rundir_enter(run, NULL, &err), err, EXIT_CANNOT,
 		    fmt("%s: not a folder", run));
 	io_remove_tree(dir);
 }
@@ -183,7 +183,8 @@ hold_lock(double sec)
 	if (pid == 0) {
 		double end = clock_sec() + sec;
 
-		if (rundir_enter(run, &err) < 0 || write(ready[1], "x", 1) != 1)
+		if (rundir_enter(run, NULL, &err) < 0 ||
+		    write(ready[1], "x", 1) != 1)
 			_exit(1);
 		while (clock_sec() < end)
 			usleep(10000);
@@ -194,6 +195,16 @@ hold_lock(double sec)
 		abort();
 	close(ready[0]);
 	return pid;
+}
+
+static int told;
+static char told_process[32];
+
+static void
+tell(const char *path, const char *process)
+{
+	told += strcmp(path, run) == 0;
+	snprintf(told_process, sizeof told_process, "%s", process);
 }
 
 static void
@@ -207,9 +218,11 @@ lock_waits(void)
 	fresh();
 	pid = hold_lock(0.7);
 	start = clock_sec();
-	fd = rundir_enter(run, &err);
+	fd = rundir_enter(run, tell, &err);
 	CHECK(fd >= 0);
 	CHECK(clock_sec() - start > 0.3);
+	CHECK_INT(told, 1);
+	CHECK_INT(atoi(told_process), pid);
 	close(fd);
 	waitpid(pid, NULL, 0);
 	io_remove_tree(dir);
@@ -225,7 +238,7 @@ lock_refuses(void)
 	fresh();
 	pid = hold_lock(60);
 	CHECK_ERROR(
-	    rundir_enter(run, &err), err, EXIT_CANNOT,
+	    rundir_enter(run, NULL, &err), err, EXIT_CANNOT,
 	    fmt("%s: in use by another run (process %ld)", run, (long)pid));
 	CHECK(clock_sec() - start >= 9.5);
 	CHECK(clock_sec() - start < 20);
@@ -243,7 +256,7 @@ lock_inherited(void)
 	pid_t pid;
 
 	fresh();
-	fd = rundir_enter(run, &err);
+	fd = rundir_enter(run, NULL, &err);
 	CHECK(fd >= 0);
 	fflush(NULL);
 	pid = fork();
@@ -267,8 +280,10 @@ refused(const struct recipe *r, const char *difference)
 	struct error err;
 	char want[256];
 
-	snprintf(want, sizeof want, "%s: holds a run of another plan (%s)", run,
-		 difference);
+	snprintf(want, sizeof want,
+		 "%s: holds a run of another plan (%s); remove it or choose "
+		 "another -o",
+		 run, difference);
 	CHECK_ERROR(put(r, &err), err, EXIT_USAGE, want);
 }
 
@@ -370,7 +385,8 @@ main(void)
 		  lock_refuses);
 	check_run("the lock is held by all who inherited it", lock_inherited);
 	check_run("another plan is refused, naming what differs", other_plan);
-	check_run("the same configs for other workers are taken", other_workers);
+	check_run("the same configs for other workers are taken",
+		  other_workers);
 	check_run("a summary comes back; half of one is refused", summary);
 	strbuf_release(&text);
 	return check_done();
