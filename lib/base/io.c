@@ -15,8 +15,9 @@
 
 struct outfile {
 	int fd;
-	char *path; /* the name it takes at commit */
-	char *tmp;  /* where it is written; NULL: path itself */
+	char *path;    /* the name it takes at commit */
+	char *tmp;     /* its name until then; NULL: path itself */
+	bool nameless; /* tmp is for commit alone */
 	char *buffer;
 	size_t n;	/* bytes in buffer */
 	uint64_t total; /* bytes in all */
@@ -42,6 +43,51 @@ temporary_name(const char *path)
 	return strbuf_detach(&sb, NULL);
 }
 
+/* The folder that holds path last. */
+static char *
+parent_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = slash ? (size_t)(slash - path) : 0;
+
+	return n ? xmemdup(path, n) : xstrdup(slash ? "/" : ".");
+}
+
+struct fd_path {
+	char text[40];
+};
+
+/* What linkat(2) takes for a file without a name. */
+static struct fd_path
+path_of_fd(int fd)
+{
+	struct fd_path p;
+
+	snprintf(p.text, sizeof(p.text), "/proc/self/fd/%d", fd);
+	return p;
+}
+
+/* A file without a name, which goes with its last descriptor; -1 where there
+ * is no such thing, or it could take no name later. */
+static int
+open_nameless(const struct outfile *f)
+{
+	struct stat st;
+	char *dir;
+	int fd;
+
+	if (lstat(f->tmp, &st) == 0 || errno != ENOENT)
+		return -1;
+	dir = parent_of(f->path);
+	fd = open(dir, O_WRONLY | O_CLOEXEC | O_TMPFILE, 0666);
+	free(dir);
+	if (fd >= 0 && access(path_of_fd(fd).text, F_OK) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 struct outfile *
 outfile_open(const char *path, struct error *err)
 {
@@ -55,7 +101,10 @@ outfile_open(const char *path, struct error *err)
 		f->path = xstrdup(path);
 	if (!exists || S_ISREG(st.st_mode))
 		f->tmp = temporary_name(f->path);
-	f->fd = open(f->tmp ? f->tmp : f->path, flags, 0666);
+	f->fd = f->tmp ? open_nameless(f) : -1;
+	f->nameless = f->fd >= 0;
+	if (!f->nameless)
+		f->fd = open(f->tmp ? f->tmp : f->path, flags, 0666);
 	if (f->fd < 0) {
 		error_sys(err, "%s", path);
 		outfile_free(f);
@@ -98,9 +147,7 @@ outfile_tell(const struct outfile *f)
 static int
 sync_parent(const char *path, struct error *err)
 {
-	const char *slash = strrchr(path, '/');
-	size_t n = slash ? (size_t)(slash - path) : 0;
-	char *dir = n ? xmemdup(path, n) : xstrdup(slash ? "/" : ".");
+	char *dir = parent_of(path);
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int ret = 0;
 
@@ -113,24 +160,46 @@ sync_parent(const char *path, struct error *err)
 	return ret;
 }
 
+static int
+link_fd(int fd, const char *path)
+{
+	return linkat(AT_FDCWD, path_of_fd(fd).text, AT_FDCWD, path,
+		      AT_SYMLINK_FOLLOW);
+}
+
+/* A link replaces nothing, so only a new path can be had in one step. */
+static int
+take_name(struct outfile *f)
+{
+	int fd = f->fd;
+
+	if (f->nameless) {
+		if (link_fd(fd, f->path) == 0) {
+			free(f->tmp);
+			f->tmp = NULL;
+		} else if (errno != EEXIST || link_fd(fd, f->tmp) < 0) {
+			return -1;
+		}
+		f->nameless = false;
+	}
+	f->fd = -1;
+	if (close(fd) < 0)
+		return -1;
+	return f->tmp ? rename(f->tmp, f->path) : 0;
+}
+
 int
 outfile_commit(struct outfile *f, struct error *err)
 {
-	int fd;
+	bool aside = f->tmp != NULL;
 
 	if (outfile_flush(f, err) < 0)
 		goto fail;
-	if (f->tmp && fsync(f->fd) < 0) {
+	if ((aside && fsync(f->fd) < 0) || take_name(f) < 0) {
 		error_sys(err, "%s", f->path);
 		goto fail;
 	}
-	fd = f->fd;
-	f->fd = -1;
-	if (close(fd) < 0 || (f->tmp && rename(f->tmp, f->path) < 0)) {
-		error_sys(err, "%s", f->path);
-		goto fail;
-	}
-	if (f->tmp && sync_parent(f->path, err) < 0) {
+	if (aside && sync_parent(f->path, err) < 0) {
 		outfile_free(f);
 		return -1;
 	}
@@ -146,7 +215,7 @@ outfile_drop(struct outfile *f)
 {
 	if (!f)
 		return;
-	if (f->tmp)
+	if (f->tmp && !f->nameless)
 		unlink(f->tmp);
 	outfile_free(f);
 }
@@ -412,6 +481,34 @@ io_mkdir_p(const char *path, struct error *err)
 		ret = error_set(err, EXIT_CANNOT, "%s: not a folder", path);
 	free(dir);
 	return ret;
+}
+
+/* Of two paths that are not there yet. */
+static bool
+same_new_file(const char *a, const char *b)
+{
+	const char *name_a = strrchr(a, '/'), *name_b = strrchr(b, '/');
+	char *dir_a = parent_of(a), *dir_b = parent_of(b);
+	struct stat sa, sb;
+	bool same = stat(dir_a, &sa) == 0 && stat(dir_b, &sb) == 0 &&
+		    sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+
+	free(dir_a);
+	free(dir_b);
+	return same &&
+	       strcmp(name_a ? name_a + 1 : a, name_b ? name_b + 1 : b) == 0;
+}
+
+bool
+io_same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+	bool is_a = stat(a, &sa) == 0, is_b = stat(b, &sb) == 0;
+
+	if (is_a && is_b)
+		return S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev &&
+		       sa.st_ino == sb.st_ino;
+	return !is_a && !is_b && same_new_file(a, b);
 }
 
 bool

@@ -4,9 +4,10 @@
 /*
  * io - files that are whole or absent, and reads and writes that finish.
  *
- * An outfile is written aside (PATH.tmp.PID in the same folder) and takes its
- * name at commit, after fsync of file and folder.  Dropped without commit, it
- * leaves nothing behind.  A path that exists and is no regular file (a pipe, a
+ * An outfile is written aside and takes its name at commit, after fsync of file
+ * and folder.  Until then it has no name where the file system can do that
+ * (O_TMPFILE), so that even SIGKILL leaves nothing behind; elsewhere it is
+ * PATH.tmp.PID in the same folder, and leaves nothing if dropped.  A path that exists and is no regular file (a pipe, a
  * device) is written to directly; a symbolic link keeps pointing at the file.
  */
 
@@ -54,6 +55,9 @@ int io_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *name,
 int io_open_read(const char *path, struct error *err);
 int io_mkdir_p(const char *path, struct error *err);
 bool io_exists(const char *path);
+/* Whether both paths lead to one regular file, there or, in the same folder by
+ * the same name, yet to be made. */
+bool io_same_file(const char *a, const char *b);
 /* Removes a file, or a folder with all below; silent. */
 void io_remove_tree(const char *path);
 /* dir "/" name appended to a reset sb; returns sb->buf. */
