@@ -124,7 +124,6 @@ main(int argc, char **argv)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	fd = xcalloc((size_t)workers, sizeof *fd);
 	parse_peers(peers, fd, (uint32_t)workers);
 	t = transport_local_new((uint32_t)worker, (uint32_t)workers, fd,

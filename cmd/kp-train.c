@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,8 +289,6 @@ main(int argc, char **argv)
 	struct dataset *d;
 
 	set_quiet(quiet);
-	/* Beyond a file size limit a write fails, as on a full disk. */
-	signal(SIGXFSZ, SIG_IGN);
 	if (output == NULL && !print_plan)
 		opt_needed("output");
 	d = open_work(&plan, argv[first], &err);

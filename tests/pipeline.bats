@@ -368,3 +368,27 @@ same_bundle() {
 	head -20 flights.csv | "$cron/score.sh" models >scored.csv
 	equal "$(wc -l <scored.csv)" 20
 }
+
+@test "beyond a file size limit every program fails by name, leaving nothing" {
+	ulimit -f 1
+	mkdir work
+	cd work
+	fails 1 "kp-select: m.kpm: File too large" \
+	    kp-select -q -o m.kpm "$F/run"
+	fails 1 "kp-predict: out.csv: File too large" \
+	    kp-predict -q -m "$F/models.kpm" -o out.csv "$F/rows.csv"
+	run kp-featurize -q --label y -o d "$F/rows.csv"
+	equal "$status" 1
+	[[ $output == "kp-featurize: d.tmp."*": File too large" ]]
+	equal "$(ls -A)" ""
+}
+
+@test "a closed standard stream is no file that the program opens" {
+	fails 1 "kp-predict: standard input: Bad file descriptor" \
+	    bash -c "kp-predict -m $F/models.kpm <&-"
+	fails 1 "kp-select: standard output: Bad file descriptor" \
+	    bash -c "kp-select -q $F/run -o m.kpm >&-"
+	cmp m.kpm "$F/models.kpm"
+	kp-predict -m "$F/models.kpm" -o out.csv "$F/rows.csv" 2>&-
+	cmp out.csv "$F/scored.csv"
+}

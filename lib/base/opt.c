@@ -1,13 +1,16 @@
 #include "base/opt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/mem.h"
 
 #define HELP_COLUMN 28
@@ -490,6 +493,16 @@ store_once(const struct opt_program *prog, struct tables *t,
 	store(o, text);
 }
 
+/* What a closed standard descriptor leads to refuses the use made of it. */
+static void
+fill_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			open("/dev/null",
+			     fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int
 opt_parse(const struct opt_program *prog, int argc, char **argv)
 {
@@ -497,6 +510,8 @@ opt_parse(const struct opt_program *prog, int argc, char **argv)
 	int c;
 
 	program_set_name(argv[0]);
+	fill_descriptors();
+	signal(SIGXFSZ, SIG_IGN);
 	tables_init(&t, prog);
 	opterr = 0;
 	optind = 1;

@@ -69,7 +69,12 @@ struct opt_program {
 
 /* Parses argv and sets the program name; returns the index in argv of the
  * first operand (operands are permuted to the end).  Handles --help and
- * --version itself. */
+ * --version itself.
+ *
+ * Also makes sure, before the command opens anything, that no file of its own
+ * becomes a closed standard stream (reading or writing that still fails), and
+ * that beyond a file size limit a write fails as on a full disk: SIGXFSZ is
+ * ignored. */
 int opt_parse(const struct opt_program *prog, int argc, char **argv);
 
 /* Short usage and `--help` hint on stderr, exit 2: for a command whose stdin
