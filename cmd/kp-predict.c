@@ -209,6 +209,30 @@ open_bundle(bool lazy)
 	return b;
 }
 
+/* What is written would take the place of what is read, or written too. */
+static void
+refuse_one_file(const char *input)
+{
+	const struct {
+		const char *name, *path;
+	} file[] = {{"-o", output},
+		    {"--metrics", metrics},
+		    {"--model", model},
+		    {"the input", input}};
+	enum { WRITTEN = 2, FILES = 4 };
+
+	for (int i = 0; i < WRITTEN; i++) {
+		for (int k = i + 1; k < FILES; k++) {
+			const char *a = file[i].path, *b = file[k].path;
+
+			if (a && b && strcmp(a, "-") != 0 &&
+			    strcmp(b, "-") != 0 && io_same_file(a, b))
+				dief(EXIT_USAGE, "%s and %s are the same file",
+				     file[i].name, file[k].name);
+		}
+	}
+}
+
 static void
 run(struct bundle *b, struct predict_options *o)
 {
@@ -262,6 +286,7 @@ main(int argc, char **argv)
 		o.file = argv[i];
 	if (strcmp(o.file, "-") == 0 && isatty(STDIN_FILENO))
 		opt_short_help(&program);
+	refuse_one_file(o.file);
 	o.raw = raw;
 	o.prefix = prefix;
 	o.only_predictions = only_predictions;

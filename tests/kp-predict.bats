@@ -28,6 +28,27 @@ without_answers() {
 	    $(NF - 1) < 1)) { exit 1 }' s.csv
 }
 
+@test "no file is written that is read, or twice" {
+	local same="are the same file"
+	cp m.kpm own.kpm
+	cp a.csv in.csv
+	fails 2 "kp-predict: -o and --metrics $same" \
+	    kp-predict -m own.kpm -o out --metrics ./out in.csv
+	fails 2 "kp-predict: -o and --model $same" \
+	    kp-predict -m own.kpm -o own.kpm in.csv
+	fails 2 "kp-predict: --metrics and --model $same" \
+	    kp-predict -m own.kpm --metrics "$PWD/own.kpm" in.csv
+	ln in.csv link.csv
+	fails 2 "kp-predict: -o and the input $same" \
+	    kp-predict -m own.kpm -o link.csv in.csv
+	fails 2 "kp-predict: --metrics and the input $same" \
+	    kp-predict -m own.kpm --metrics in.csv in.csv
+	cmp own.kpm m.kpm
+	cmp in.csv a.csv
+	[ ! -e out ]
+	kp-predict -q -m own.kpm -o /dev/null --metrics /dev/null in.csv
+}
+
 @test "line ends, quotes and quoted newlines are kept" {
 	printf '"site",x,colour,when,note\r\nA,1,red,2024-01-02,"two\r\nlines"\r\nA,"1",red,2024-01-02,"a ""b"""' >in.csv
 	kp-predict -m m.kpm in.csv >s.csv
