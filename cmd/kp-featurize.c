@@ -184,6 +184,31 @@ set_split(const struct arguments *a, struct schema *s)
 		die(&err);
 }
 
+/* Lines of pairs have no fields, and no categories. */
+static void
+refuse_beside_libsvm(const struct arguments *a)
+{
+	const struct {
+		const char *option;
+		bool given;
+	} list[] = {
+	    {"delimiter", strcmp(a->delimiter, ",") != 0},
+	    {"quote", strcmp(a->quote, "double") != 0},
+	    {"trim", a->trim},
+	    {"no-header", a->no_header},
+	    {"rename-headers", a->o.rename_headers},
+	    {"ragged", strcmp(a->ragged, "error") != 0},
+	    {"hash-bits", a->hash_bits != 0},
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		if (list[i].given)
+			dief(EXIT_USAGE,
+			     "--%s has no meaning under --format libsvm",
+			     list[i].option);
+	}
+}
+
 static void
 set_format(const struct arguments *a, struct schema *s)
 {
@@ -194,6 +219,7 @@ set_format(const struct arguments *a, struct schema *s)
 		s->header = false;
 		s->format = (struct record_format){.whole_line = true};
 		s->format.delimiter = ',';
+		refuse_beside_libsvm(a);
 		if (c->label || c->weight || c->split || c->time || c->id.n ||
 		    c->drop.n || c->numeric.n || c->float64.n ||
 		    c->categorical.n || c->datetime.n)

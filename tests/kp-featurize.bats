@@ -646,6 +646,27 @@ big() {
 
 # --- libsvm, hashes, schema ---
 
+@test "libsvm refuses the options that would do nothing" {
+	local option
+	text '1 1:2\n'
+	for option in '--delimiter ;' '--quote none' --trim --no-header \
+	    --rename-headers '--ragged skip' '--hash-bits 8'; do
+		# shellcheck disable=SC2086
+		rejects 2 "kp-featurize: ${option%% *} has no meaning under --format libsvm" \
+			--format libsvm $option
+	done
+}
+
+@test "libsvm skips qid and comments, and knows missing labels" {
+	printf '1 qid:3 1:2 # 2:5\n2 1:3\n3 qid:1 1:4#x\n' >a.svm
+	printf '1 1:2\n2 1:3\n3 1:4\n? 1:5\n' >b.svm
+	kp-featurize -q -o a --format libsvm a.svm
+	run kp-featurize -o b --format libsvm --missing '?' b.svm
+	equal "$status" 0
+	[[ $output == *"left out  1 row"* ]]
+	cmp a/blocks-00000.kpb b/blocks-00000.kpb
+}
+
 @test "libsvm rows are grouped by a feature" {
 	printf '+1 1:1 3:2\n-1 1:2\n+1 2:4 3:2\n' >t.svm
 	run kp-featurize -o data --format libsvm --task binary --group-by 3 t.svm
