@@ -9,7 +9,15 @@
 # when the same rows come again; other rows make a new run.
 set -u
 
-csv=$1 dir=$2
+if [ $# -ne 2 ]; then
+	echo "usage: retrain.sh FLIGHTS.CSV DIR" >&2
+	exit 2
+fi
+case $1 in
+/*) csv=$1 ;;
+*) csv=$PWD/$1 ;;
+esac
+dir=$2
 mkdir -p "$dir" && cd "$dir" || exit 1
 
 # Only one at a time.
