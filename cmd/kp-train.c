@@ -192,16 +192,6 @@ worker_program(const char *argv0)
 	return strbuf_detach(&sb, NULL);
 }
 
-static FILE *
-open_trials(struct error *err)
-{
-	FILE *f = strcmp(trials, "-") == 0 ? stdout : fopen(trials, "w");
-
-	if (f == NULL)
-		error_sys(err, "%s", trials);
-	return f;
-}
-
 static void
 say_waiting(const char *run, const char *process)
 {
@@ -233,6 +223,10 @@ say_summary(const struct run_summary *s)
 			    s->before == 1 ? "was" : "were");
 	info("%s", sb.buf);
 	strbuf_release(&sb);
+	if (s->lost > 0)
+		warning("finished models lost from the journal, trained "
+			"again: %" PRIu64,
+			s->lost);
 	if (s->fallback == s->groups)
 		warning("nothing was trained: %s fell back (one class, or too "
 			"few rows: see --min-rows)",
@@ -246,7 +240,7 @@ verdict(const struct run_summary *s)
 
 	if (bad == 0)
 		return EXIT_DONE;
-	return s->trained == 0 ? EXIT_ALL : EXIT_SOME;
+	return bad == s->groups ? EXIT_ALL : EXIT_SOME;
 }
 
 static int
@@ -257,23 +251,19 @@ train(const struct plan *plan, struct dataset *d, const char *argv0,
 				   .data = d,
 				   .run = output,
 				   .memory_bytes = memory_bytes,
+				   .trials = trials,
 				   .checkpoint_sec = checkpoint_sec,
 				   .waiting = say_waiting};
 	char *worker = worker_program(argv0);
 	struct run_summary sum = {0};
-	int rc = 0;
+	int rc;
 
 	if (memory_bytes == 0)
 		o.memory_bytes =
 		    mem_limit_bytes() / 2 / plan->partition.workers;
 	o.worker_program = worker;
-	if (trials && (o.trials = open_trials(err)) == NULL)
-		rc = -1;
-	if (rc == 0)
-		rc = runner_run(&o, &sum, err);
+	rc = runner_run(&o, &sum, err);
 	free(worker);
-	if (rc == 0 && o.trials && o.trials != stdout && fclose(o.trials))
-		rc = error_sys(err, "%s", trials);
 	if (rc)
 		return -1;
 	say_summary(&sum);

@@ -535,3 +535,43 @@ examples() {
 	equal "$(awk '{ n += 24 + $2 } END { print n }' out)" \
 	    "$(wc -c <run/journal/0.0)"
 }
+
+# --- a finished run ---
+
+@test "a finished run that has lost its journal is trained again" {
+	kp-train -q -p 2 -o run "${learn[@]}" small
+	truncate -s 60 run/journal/*
+	run -6 --separate-stderr kp-select -o lost.kpm run
+	[[ $stderr == "kp-select: run: the journal has lost finished models, "* ]]
+	[ ! -e lost.kpm ]
+	run -0 --separate-stderr kp-train -p 2 -o run "${learn[@]}" small
+	[[ $stderr == *"finished models lost from the journal, trained again: "* ]]
+	same_models run small.kpm
+}
+
+@test "a finished run leaves its trial records and its plan alone" {
+	kp-train -q -p 2 -o run --trials trials "${learn[@]}" small
+	cp trials before
+	stat -c %i run/plan.json >inode
+	run -0 --separate-stderr kp-train -p 3 -o run --trials trials \
+	    "${learn[@]}" small
+	[[ $stderr == "kp-train: run: complete already: "* ]]
+	cmp trials before
+	equal "$(stat -c %i run/plan.json)" "$(cat inode)"
+}
+
+@test "a run that is refused leaves the trial records of another alone" {
+	kp-train -q -p 2 -o run --trials trials "${learn[@]}" small
+	cp trials before
+	run -2 kp-train -p 2 -o run --trials trials --epochs 3 "${learn[@]}" \
+	    small
+	cmp trials before
+}
+
+@test "a memory bound holds for all views of a split group together" {
+	local views=(--param standardize=0,1 --param intercept=0,1)
+	kp-train -q -p 2 -o all "${learn[@]}" "${views[@]}" small
+	kp-train -q -p 2 -o few --memory 100K "${learn[@]}" "${views[@]}" small
+	kp-select -q -o all.kpm all >/dev/null
+	same_models few all.kpm
+}

@@ -44,6 +44,7 @@ struct gap {
 	struct held *whole_held;
 	struct gaptask *whole_task;
 	uint64_t resident_bytes; /* estimate, of shared groups */
+	uint64_t views;		 /* different ones among the configs */
 
 	double look_sec, checkpoint_sec, progress_sec;
 	bool stop;
@@ -119,11 +120,17 @@ shard_bytes(const struct gap *g, const struct shard *s)
 				  entries * ENTRY_BYTES));
 }
 
-static struct held *
-hold(struct gap *g, const struct shard *s, struct error *err)
+/* Packs of a shared group run side by side, each view holding its own rows. */
+static uint64_t
+shared_bytes(const struct gap *g, const struct shared *s)
 {
-	bool streamed =
-	    g->resident_bytes + shard_bytes(g, s) > g->o->memory_bytes;
+	return g->views * shard_bytes(g, &s->shard);
+}
+
+static struct held *
+hold(struct gap *g, const struct shard *s, uint64_t bytes, struct error *err)
+{
+	bool streamed = g->resident_bytes + bytes > g->o->memory_bytes;
 
 	return held_new(g->learner, g->o->data, s, streamed, err);
 }
@@ -133,11 +140,11 @@ hold_shared(struct gap *g, struct shared *s, struct error *err)
 {
 	if (s->held)
 		return 0;
-	s->held = hold(g, &s->shard, err);
+	s->held = hold(g, &s->shard, shared_bytes(g, s), err);
 	if (s->held == NULL)
 		return -1;
 	if (!s->held->streamed)
-		g->resident_bytes += shard_bytes(g, &s->shard);
+		g->resident_bytes += shared_bytes(g, s);
 	return 0;
 }
 
@@ -145,7 +152,7 @@ static void
 drop_shared(struct gap *g, struct shared *s)
 {
 	if (s->held && !s->held->streamed)
-		g->resident_bytes -= shard_bytes(g, &s->shard);
+		g->resident_bytes -= shared_bytes(g, s);
 	held_free(s->held);
 	s->held = NULL;
 	s->ended = true;
@@ -587,7 +594,8 @@ start_whole(struct gap *g, struct error *err)
 		}
 		if (unfinished(g, s->group, &packs[g->next_pack], config)) {
 			if (g->whole_held == NULL)
-				g->whole_held = hold(g, s, err);
+				g->whole_held =
+				    hold(g, s, shard_bytes(g, s), err);
 			if (g->whole_held == NULL ||
 			    start_task(g, g->whole_held, (uint32_t)g->next_pack,
 				       &g->whole_task, err))
@@ -665,6 +673,22 @@ take_shard(void *ctx, const struct shard *s)
 	return 0;
 }
 
+static uint64_t
+count_views(const struct space *s)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->nconfig; i++) {
+		size_t k = 0;
+
+		while (k < i && !learner_same_view(s->learner, &s->config[k],
+						   &s->config[i]))
+			k++;
+		n += k == i;
+	}
+	return n;
+}
+
 static int
 gap_open(struct gap *g, struct error *err)
 {
@@ -672,6 +696,7 @@ gap_open(struct gap *g, struct error *err)
 	uint64_t identity = plan_identity(p);
 	size_t n = g->index->ngroup;
 
+	g->views = count_views(&p->space);
 	g->group_rows = partition_rows(g->index);
 	g->owned = xcalloc(n, sizeof *g->owned);
 	g->whole = xcalloc(n, sizeof *g->whole);

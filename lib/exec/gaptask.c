@@ -44,17 +44,6 @@ held_free(struct held *h)
 	free(h);
 }
 
-static bool
-same_view(const struct learner *l, const struct config *a,
-	  const struct config *b)
-{
-	for (size_t i = 0; i < l->nparam; i++) {
-		if (l->param[i].view && a->value[i] != b->value[i])
-			return false;
-	}
-	return true;
-}
-
 struct held_view *
 held_get(struct held *h, const struct config *c, bool keep_others,
 	 struct error *err)
@@ -64,7 +53,7 @@ held_get(struct held *h, const struct config *c, bool keep_others,
 	struct held_view *v;
 
 	for (size_t i = 0; i < h->nview; i++) {
-		if (same_view(h->learner, h->view[i].config, c))
+		if (learner_same_view(h->learner, h->view[i].config, c))
 			return &h->view[i];
 	}
 	if (!keep_others)

@@ -355,6 +355,12 @@ open_all(struct results *r, const struct results_options *o, struct error *err)
 	r->chosen = xcalloc(r->plan.space.nconfig, sizeof(*r->chosen));
 	if (read_journal(r, o->run, err) < 0)
 		return -1;
+	if (r->complete && r->count[GROUP_STOPPED] > 0)
+		return error_set(err, EXIT_CORRUPT,
+				 "%s: the journal has lost finished models, of "
+				 "%" PRIu64 " of %zu groups (kp-train makes "
+				 "them again)",
+				 o->run, r->count[GROUP_STOPPED], r->ngroup);
 	return score_fallbacks(r, err);
 }
 

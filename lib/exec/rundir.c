@@ -222,11 +222,9 @@ rundir_put_plan(const char *run, const struct plan *plan, struct error *err)
 	struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
 	struct jout j;
 	bool complete = io_exists(io_join(&path, run, "summary.json"));
-	int rc = 0;
+	bool fresh = !io_exists(io_join(&path, run, "plan.json"));
+	int rc = fresh ? 0 : compare_plans(run, plan, err);
 
-	io_join(&path, run, "plan.json");
-	if (io_exists(path.buf))
-		rc = compare_plans(run, plan, err);
 	if (rc == 0 && !complete) {
 		jout_begin(&j, &text, 1);
 		plan_json(plan, &j);
@@ -237,7 +235,7 @@ rundir_put_plan(const char *run, const struct plan *plan, struct error *err)
 		rc = io_mkdir_p(io_join(&path, run, "journal"), err);
 	strbuf_release(&text);
 	strbuf_release(&path);
-	return rc;
+	return rc ? -1 : fresh;
 }
 
 int
@@ -298,6 +296,18 @@ rundir_load_summary(const char *run, struct run_summary *sum, struct error *err)
 		if (v)
 			jsonio_free(v);
 	}
+	strbuf_release(&path);
+	return rc;
+}
+
+int
+rundir_drop_summary(const char *run, struct error *err)
+{
+	struct strbuf path = STRBUF_INIT;
+	int rc = 0;
+
+	if (unlink(io_join(&path, run, "summary.json")) && errno != ENOENT)
+		rc = error_sys(err, "%s", path.buf);
 	strbuf_release(&path);
 	return rc;
 }

@@ -15,8 +15,9 @@
 struct run_summary {
 	uint64_t groups, trained, fallback, failed, stopped;
 	uint64_t trials; /* finished (group, config) */
-	uint64_t before; /* of these, before the last incarnation */
-	bool already;	 /* complete before it began */
+	uint64_t before; /* of them, finished before this call */
+	uint64_t lost;	 /* finished once, but gone from the journal */
+	bool already;	 /* the run was complete before this call */
 	double sec;	 /* of the last incarnation */
 };
 
@@ -31,7 +32,7 @@ int rundir_enter(const char *run, rundir_waiting *waiting, struct error *err);
 
 /* Compares the plan with the one in RUN: of another identity is EXIT_USAGE
  * naming what differs.  Else stores it, unless the run is complete: that stays
- * as it is. */
+ * as it is.  1: RUN is new; 0: it goes on; -1: error. */
 int rundir_put_plan(const char *run, const struct plan *plan,
 		    struct error *err);
 
@@ -41,6 +42,8 @@ int rundir_load_plan(const char *run, struct plan *plan, struct error *err);
 /* 1 if the run is complete (sum filled), 0 if not, -1 on error. */
 int rundir_load_summary(const char *run, struct run_summary *sum,
 			struct error *err);
+/* The run is not complete any more. */
+int rundir_drop_summary(const char *run, struct error *err);
 int rundir_save_summary(const char *run, const struct run_summary *sum,
 			struct error *err);
 

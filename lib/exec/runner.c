@@ -1,8 +1,11 @@
 #include "exec/runner.h"
 
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -40,6 +43,7 @@ struct run {
 	enum metric_kind by;
 	struct workers workers;
 	struct progress *progress;
+	FILE *trials;	   /* NULL: not asked for */
 	double stop_sec;   /* when the workers were asked to stop; 0: not */
 	double failed_sec; /* when a failure was first seen; 0: none */
 };
@@ -71,7 +75,7 @@ close_record(const struct run *r, struct jout *j, struct strbuf *sb, double sec)
 	jout_real(j, sec);
 	jout_end_object(j);
 	strbuf_addch(sb, '\n');
-	fwrite(sb->buf, 1, sb->len, r->o->trials);
+	fwrite(sb->buf, 1, sb->len, r->trials);
 	strbuf_reset(sb);
 }
 
@@ -136,7 +140,7 @@ static bool
 valid_record(const struct run *r, uint32_t group, uint32_t config)
 {
 	return group < r->index->ngroup && config < r->o->plan->space.nconfig &&
-	       r->o->trials;
+	       r->trials;
 }
 
 static void
@@ -221,8 +225,8 @@ watch(struct run *r)
 		idle = gone && got == 0;
 		if (got == 1)
 			on_message(r, &m);
-		else if (r->o->trials)
-			fflush(r->o->trials);
+		else if (r->trials)
+			fflush(r->trials);
 		if (signals_got && r->stop_sec == 0)
 			ask_to_stop(r);
 		if (workers_reap(&r->workers) && r->failed_sec == 0)
@@ -356,31 +360,75 @@ catch_signals(void)
 	}
 }
 
+/* Nothing is lost by opening: only a new run empties the file. */
 static int
-run_locked(const struct runner_options *o, struct run_summary *sum,
-	   struct error *err)
+open_trials(struct run *r, struct error *err)
 {
-	struct run r = {.o = o,
-			.index = dataset_index(o->data),
-			.by = metric_default(dataset_schema(o->data)->task)};
-	struct run_summary before = {0};
+	const char *path = r->o->trials;
+
+	if (path == NULL)
+		return 0;
+	r->trials = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
+	return r->trials ? 0 : error_sys(err, "%s", path);
+}
+
+static int
+empty_trials(struct run *r, struct error *err)
+{
+	struct stat st;
+
+	if (r->trials == NULL || r->trials == stdout ||
+	    fstat(fileno(r->trials), &st) || !S_ISREG(st.st_mode))
+		return 0;
+	if (ftruncate(fileno(r->trials), 0))
+		return error_sys(err, "%s", r->o->trials);
+	return 0;
+}
+
+static int
+close_trials(struct run *r, struct error *err)
+{
+	bool bad;
+
+	if (r->trials == NULL)
+		return 0;
+	bad = fflush(r->trials) || ferror(r->trials);
+	if (r->trials != stdout)
+		bad |= fclose(r->trials) != 0;
+	r->trials = NULL;
+	if (bad)
+		return error_set(err, EXIT_CANNOT,
+				 "trial records could not be written");
+	return 0;
+}
+
+/* What there is to do of a run that is locked. */
+static int
+run_locked(struct run *r, struct run_summary *sum, struct error *err)
+{
+	const struct runner_options *o = r->o;
+	struct run_summary so_far = {0};
 	double start = clock_sec();
 	int rc = rundir_load_summary(o->run, sum, err);
 
-	sum->already = rc == 1;
-	if (rc)
-		return rc < 0 ? -1 : 0;
-	if (summarise(o, &before, err))
+	if (rc < 0 || summarise(o, &so_far, err))
 		return -1;
+	if (rc == 1 && so_far.trials >= sum->trials) {
+		sum->already = true;
+		return 0;
+	}
+	if (rc == 1) {
+		so_far.lost = sum->trials - so_far.trials;
+		if (rundir_drop_summary(o->run, err))
+			return -1;
+	}
 	catch_signals();
-	if (run_workers(&r, err))
+	if (run_workers(r, err) || close_trials(r, err))
 		return -1;
-	if (o->trials && (fflush(o->trials) || ferror(o->trials)))
-		return error_set(err, EXIT_CANNOT,
-				 "trial records could not be written");
+	*sum =
+	    (struct run_summary){.before = so_far.trials, .lost = so_far.lost};
 	if (summarise(o, sum, err))
 		return -1;
-	sum->before = before.trials;
 	sum->sec = clock_sec() - start;
 	return rundir_save_summary(o->run, sum, err);
 }
@@ -389,14 +437,24 @@ int
 runner_run(const struct runner_options *o, struct run_summary *sum,
 	   struct error *err)
 {
-	int lock = rundir_enter(o->run, o->waiting, err), rc;
+	struct run r = {.o = o,
+			.index = dataset_index(o->data),
+			.by = metric_default(dataset_schema(o->data)->task)};
+	struct error later = ERROR_NONE;
+	int lock, rc;
 
-	if (lock < 0)
+	if (open_trials(&r, err))
 		return -1;
-	rc = rundir_put_plan(o->run, o->plan, err);
+	lock = rundir_enter(o->run, o->waiting, err);
+	rc = lock < 0 ? -1 : rundir_put_plan(o->run, o->plan, err);
+	if (rc == 1)
+		rc = empty_trials(&r, err);
 	if (rc == 0)
-		rc = run_locked(o, sum, err);
-	close(lock);
+		rc = run_locked(&r, sum, err);
+	if (close_trials(&r, rc ? &later : err))
+		rc = -1;
+	if (lock >= 0)
+		close(lock);
 	return rc;
 }
 

@@ -11,7 +11,6 @@
  * finished and end too.  The same call on the same RUN goes on from there.
  */
 
-#include <stdio.h>
 #include "exec/journal.h"
 #include "exec/rundir.h"
 
@@ -20,14 +19,17 @@ struct runner_options {
 	struct dataset *data;
 	const char *run;
 	const char *worker_program; /* path of kp-gap-worker */
-	FILE *trials;		    /* trial records as JSON lines, or NULL */
-	uint64_t memory_bytes;	    /* per worker */
+	/* Trial records as JSON lines: "-" for stdout, or a file, made anew
+	 * with the run and added to when the run goes on; NULL: none. */
+	const char *trials;
+	uint64_t memory_bytes; /* per worker */
 	double checkpoint_sec;
 	rundir_waiting *waiting; /* told when another has the run, or NULL */
 };
 
 /* EXIT_STOPPED after SIGINT or SIGTERM.  A run that is complete already is
- * left alone (sum->already).  *sum is filled on success. */
+ * left alone; one whose journal has lost finished models goes on.  *sum is
+ * filled on success. */
 int runner_run(const struct runner_options *o, struct run_summary *sum,
 	       struct error *err);
 

@@ -48,6 +48,17 @@ learner_defaults(const struct learner *l)
 }
 
 bool
+learner_same_view(const struct learner *l, const struct config *a,
+		  const struct config *b)
+{
+	for (size_t i = 0; i < l->nparam; i++) {
+		if (l->param[i].view && a->value[i] != b->value[i])
+			return false;
+	}
+	return true;
+}
+
+bool
 learner_same_pack(const struct learner *l, const struct config *a,
 		  const struct config *b)
 {

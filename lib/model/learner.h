@@ -50,10 +50,10 @@ enum param_kind { PARAM_REAL, PARAM_INT, PARAM_CHOICE };
 struct learner_param {
 	const char *name; /* "l2" */
 	enum param_kind kind;
-	double min, max, dflt;     /* PARAM_CHOICE: positions in choice */
+	double min, max, dflt;	   /* PARAM_CHOICE: positions in choice */
 	const char *const *choice; /* NULL-ended */
 	int simpler; /* +1: a larger value is the simpler model, -1: a
-	                smaller, 0: says nothing; earlier params weigh more */
+			smaller, 0: says nothing; earlier params weigh more */
 	bool view;   /* decides the view: equal within a pack */
 	bool pack;   /* must be equal within a pack for another reason */
 	const char *help;
@@ -65,11 +65,11 @@ struct config {
 };
 
 enum lane_status {
-	LANE_STEP,      /* wants another pass */
+	LANE_STEP,	/* wants another pass */
 	LANE_CONVERGED, /* done */
-	LANE_CAPPED,    /* epochs used up; counts as trained */
-	LANE_EARLY,     /* stopped by patience; counts as trained */
-	LANE_DIVERGED,  /* not finite or bound above 2^500; failed */
+	LANE_CAPPED,	/* epochs used up; counts as trained */
+	LANE_EARLY,	/* stopped by patience; counts as trained */
+	LANE_DIVERGED,	/* not finite or bound above 2^500; failed */
 };
 const char *lane_status_name(enum lane_status s); /* "converged", ... */
 
@@ -81,9 +81,9 @@ struct model;
 
 struct pack_spec {
 	const struct learner *learner;
-	const struct schema *schema;      /* outlives the pack */
-	const struct group_facts *facts;  /* outlives the pack */
-	const struct view *view;          /* outlives the pack */
+	const struct schema *schema;		     /* outlives the pack */
+	const struct group_facts *facts;	     /* outlives the pack */
+	const struct view *view;		     /* outlives the pack */
 	const struct config *config[PACK_LANES_MAX]; /* [n], outlive it */
 	size_t n;
 	uint32_t epochs; /* cap on passes that count */
@@ -93,12 +93,12 @@ struct pack_spec {
 /* What the last update() said of a lane. */
 struct lane_report {
 	enum lane_status status;
-	uint32_t epoch;   /* epochs used so far */
-	bool counted;     /* the last pass was an epoch (not a repeat for a
-	                     bound, not a prepare) */
-	double loss;      /* training mean loss at the point evaluated; of
-	                     the model once the lane has ended */
-	double objective; /* with the penalty */
+	uint32_t epoch;	    /* epochs used so far */
+	bool counted;	    /* the last pass was an epoch (not a repeat for a
+			       bound, not a prepare) */
+	double loss;	    /* training mean loss at the point evaluated; of
+			       the model once the lane has ended */
+	double objective;   /* with the penalty */
 	const char *reason; /* short, static: why it ended, "" if it has not */
 };
 
@@ -109,11 +109,11 @@ enum save_what {
 
 /* A named coefficient, for people. */
 struct coefficient {
-	const char *name;   /* "distance", owned by the callee's arena */
-	const char *value;  /* category value, or NULL */
+	const char *name;  /* "distance", owned by the callee's arena */
+	const char *value; /* category value, or NULL */
 	size_t value_bytes;
-	bool missing;       /* the indicator of a missing value */
-	double weight;      /* on the raw scale of the feature */
+	bool missing;  /* the indicator of a missing value */
+	double weight; /* on the raw scale of the feature */
 };
 
 struct learner {
@@ -134,14 +134,14 @@ struct learner {
 	/* --- view and rows --- */
 	/* NULL on error (e.g. a dictionary too large). */
 	struct view *(*view_new)(const struct schema *s,
-	                         const struct group_facts *f,
-	                         const struct config *c, struct error *err);
+				 const struct group_facts *f,
+				 const struct config *c, struct error *err);
 	void (*view_free)(struct view *v);
 	/* part < 0: rows of any part. */
 	struct rows *(*rows_new)(const struct view *v, int part);
 	/* Adds rows [first, last) of b that are in the part. */
 	void (*rows_add)(struct rows *r, const struct block *b, uint32_t first,
-	                 uint32_t last);
+			 uint32_t last);
 	void (*rows_reset)(struct rows *r); /* zero rows, memory kept */
 	uint64_t (*rows_count)(const struct rows *r);
 	uint64_t (*rows_bytes)(const struct rows *r);
@@ -151,7 +151,7 @@ struct learner {
 
 	/* --- pack --- */
 	struct pack *(*pack_new)(const struct pack_spec *spec,
-	                         struct error *err);
+				 struct error *err);
 	void (*pack_free)(struct pack *p);
 	size_t (*pack_width)(const struct pack *p); /* lanes still in it */
 	/* The point that the next pass is taken at, all lanes, to another
@@ -167,57 +167,60 @@ struct learner {
 	/* Adds the sums over the rows for all lanes; p is not changed; zero
 	 * rows is legal. */
 	void (*accumulate)(const struct pack *p, const struct rows *r,
-	                   struct partial *t);
+			   struct partial *t);
 	/* Associative and commutative, bit for bit. */
 	void (*merge)(struct partial *into, const struct partial *from);
 	/* One holder, once the partials of all rows are merged; fills
 	 * report[lane].  A lane that has ended keeps its model as its point. */
 	void (*update)(struct pack *p, const struct partial *t,
-	               struct lane_report *report);
+		       struct lane_report *report);
 	/* Lanes with keep[i] false leave; the rest close up in order. */
 	void (*repack)(struct pack *p, const bool *keep);
 	/* metric[i] gets the rows' predictions at lane i's point; NULL skips
 	 * the lane. */
 	void (*evaluate)(const struct pack *p, const struct rows *r,
-	                 struct metric *const *metric);
+			 struct metric *const *metric);
 	void (*save)(const struct pack *p, size_t lane, enum save_what what,
-	             struct strbuf *sb);
+		     struct strbuf *sb);
 	/* SAVE_STATE bytes back into a lane of a new pack; -1: bad bytes. */
 	int (*load_state)(struct pack *p, size_t lane, const void *b, size_t n);
 
 	/* --- model --- */
 	/* From SAVE_MODEL bytes; NULL: EXIT_CORRUPT. */
 	struct model *(*model_load)(const struct view *v, const void *b,
-	                            size_t n, struct error *err);
+				    size_t n, struct error *err);
 	void (*model_free)(struct model *m);
 	/* out[row][noutput]: probability of the positive class, class
 	 * probabilities, or the value; raw: before the link.  Bit for bit what
 	 * evaluate() scored. */
 	void (*predict)(const struct model *m, const struct rows *r, bool raw,
-	                double *out);
+			double *out);
 	/* Coefficients by name, largest |weight| first, the intercept (name
 	 * "(intercept)") before all; NULL if the learner has none.  The array
 	 * lives in a. */
 	struct coefficient *(*coefficients)(const struct model *m,
-	                                    struct arena *a, size_t *n);
+					    struct arena *a, size_t *n);
 };
 
 /* The learners there are, in the order --help lists them. */
-extern const struct learner *const learner_table[]; /* NULL-ended */
+extern const struct learner *const learner_table[];	 /* NULL-ended */
 const struct learner *learner_by_name(const char *name); /* NULL: none */
 /* Position of a parameter; -1 if the learner has none of that name. */
 int learner_find_param(const struct learner *l, const char *name);
 struct config learner_defaults(const struct learner *l);
+/* Two configs that see rows alike. */
+bool learner_same_view(const struct learner *l, const struct config *a,
+		       const struct config *b);
 /* Two configs that may share a pack. */
 bool learner_same_pack(const struct learner *l, const struct config *a,
-                       const struct config *b);
+		       const struct config *b);
 /* <0: a is simpler than b, by the parameter table; 0: neither. */
 int learner_simpler(const struct learner *l, const struct config *a,
-                    const struct config *b);
+		    const struct config *b);
 /* {"l2":0.01,"solver":"lbfgs",...}: every parameter, in table order. */
 void learner_config_json(const struct learner *l, const struct config *c,
-                         struct jout *j);
+			 struct jout *j);
 int learner_config_load(const struct learner *l, const struct jvalue *v,
-                        struct config *c, struct error *err);
+			struct config *c, struct error *err);
 
 #endif

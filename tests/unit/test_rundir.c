@@ -79,12 +79,17 @@ static int
 put(const struct recipe *r, struct error *err)
 {
 	struct plan p;
+	bool was_new;
 	int rc;
 
 	make_plan(&p, r);
+	was_new = !io_exists(fmt("%s/plan.json", run));
 	rc = rundir_put_plan(run, &p, err);
 	plan_release(&p);
-	return rc;
+	if (rc < 0)
+		return -1;
+	CHECK_INT(rc, was_new);
+	return 0;
 }
 
 static void
