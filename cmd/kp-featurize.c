@@ -468,7 +468,8 @@ main(int argc, char **argv)
 	     "number duplicate and blank names", 0, 0},
 	    {"missing", 0, OPT_STRING, &a.missing, "TOKENS",
 	     "fields that mean missing (default\n"
-	     ",NA,NaN,nan,null,NULL: the empty field and five words)",
+	     ",NA,NaN,nan,null,NULL,None,?,-nan(ind):\n"
+	     "the empty field and eight words)",
 	     0, 0},
 	    {"missing-label", 0, OPT_STRING, &a.missing_label, "WHAT",
 	     "rows without a label: skip or error", 0, 0},

@@ -138,7 +138,7 @@ manifest() {
 		--label y
 	run kp-featurize -o label --label y --inf missing t.csv
 	equal "$status" 0
-	[[ $output == *"left out  1 rows without a label"* ]]
+	[[ $output == *"left out  1 row without a label"* ]]
 }
 
 @test "a weight, a time, a value of libsvm beyond 1e140 are refused" {
@@ -170,7 +170,7 @@ manifest() {
 		--label y
 	run kp-featurize -o data --label y --ragged skip t.csv
 	[ "$status" -eq 0 ]
-	[[ $output == *"left out  1 rows ragged"* ]]
+	[[ $output == *"left out  1 row ragged"* ]]
 	run kp-featurize -f -o data --label y --ragged pad t.csv
 	[ "$status" -eq 0 ]
 	[[ $output == *"z                        float32   33.33 % missing"* ]]
@@ -612,6 +612,52 @@ big() {
 	diff -r a b
 }
 
+# summary OPTION...: what kp-featurize says of t.csv, one line for each fact
+summary() {
+	rm -rf data
+	kp-featurize -o data "$@" t.csv 2>&1
+}
+
+@test "nine tokens mean missing unless --missing says which" {
+	text 'y,x\n1,\n2,NA\n3,NaN\n4,nan\n5,null\n6,NULL\n7,None\n8,?\n9,-nan(ind)\n0,5\n'
+	[[ $(summary --label y) == *"x                        float32   90.00 % missing"$'\n'* ]]
+	[[ $(summary --label y --missing '?') == *"x                        category  10.00 % missing, "* ]]
+	equal "$(summary --label y >/dev/null && manifest data schema missing)" \
+		'["", "NA", "NaN", "nan", "null", "NULL", "None", "?", "-nan(ind)"]'
+}
+
+@test "numbers behind blanks are told, words and missing ones are not" {
+	text 'y,a,b,c,d\n1, 5, 5, ,x\n2, 6,x, ,y\n3, ?, 7,,z\n'
+	out=$(summary --label y)
+	equal "$(grep -o '.(numbers.*' <<<"$out")" ' (numbers behind blanks: see --trim)'
+	[[ $out == *"a                        category   0.00 % missing, up to 3 values (numbers behind blanks: see --trim)"$'\n'* ]]
+	[[ $(summary --label y --trim) != *"(numbers"* ]]
+	[[ $(summary --label y --categorical a) != *"(numbers"* ]]
+	# the word comes late
+	{ echo y,a; yes '1, 5' | head -n 900; echo 1,word; } >t.csv
+	[[ $(summary --label y) != *"(numbers"* ]]
+	{ echo y,a; yes '1,5' | head -n 90000; yes '1, 5' | head -n 90000; } >t.csv
+	[[ $(summary --label y) == *"(numbers behind blanks: see --trim)"* ]]
+}
+
+@test "classes with blanks around them are told" {
+	text 'y,x\n yes,1\n no,2\n'
+	[[ $(summary --label y) == *'label     y: binary, " yes" is positive: 50.0 % (blanks around classes: see --trim)'$'\n'* ]]
+	[[ $(summary --label y --trim) == *'"yes" is positive: 50.0 %'$'\n'* ]]
+}
+
+@test "a number of two values taken for a quantity is told" {
+	text 'y,x\n1,1\n-1,2\n1,3\n'
+	[[ $(summary --label y) == *"regression, mean "*" (only -1 and 1: see --task)"$'\n'* ]]
+	[[ $(summary --label y --task regression) != *"(only"* ]]
+	text 'y,x\n1,1\n-1,2\n2,3\n'
+	[[ $(summary --label y) != *"(only"* ]]
+	text 'y,x\n1,1\n1,2\n'
+	[[ $(summary --label y) != *"(only"* ]]
+	text '2 1:1\n0.5 1:2\n'
+	[[ $(summary --format libsvm) == *"mean "*" (only 0.5 and 2: see --task)"$'\n'* ]]
+}
+
 # --- split ---
 
 @test "a split column decides" {
@@ -633,6 +679,15 @@ big() {
 	rm -r data
 	rejects 3 'kp-featurize: t.csv:3:3: "t": the time is missing' \
 		--label y --time t --holdout-last 0.25
+}
+
+@test "a hold-out share that equal times make smaller is told" {
+	text 'y,t\n1,1\n2,1\n3,2\n4,3\n5,3\n6,3\n7,3\n8,3\n9,3\n10,4\n'
+	[[ $(summary --label y --time t --holdout-last 0.3) == *"train 90.00 %, hold-out 10.00 %, test 0.00 % (asked 30 %, ties went to training)"$'\n'* ]]
+	[[ $(summary --label y --time t --holdout-last 0.1) == *"test 0.00 %"$'\n'* ]]
+	# rounding is no tie
+	text 'y,t\n1,1\n2,2\n3,3\n'
+	[[ $(summary --label y --time t --holdout-last 0.1) == *"hold-out 0.00 %, test 0.00 %"$'\n'* ]]
 }
 
 @test "equal rows are on one side, whatever their order" {

@@ -24,6 +24,18 @@ has_rule(const struct schema *s)
 	return s->positive || s->positive_op != OP_NONE;
 }
 
+static void
+count_value(struct classes *c, double v)
+{
+	for (int i = 0; i < c->nvalue && i < 2; i++) {
+		if (c->value[i] == v)
+			return;
+	}
+	if (c->nvalue < 2)
+		c->value[c->nvalue] = v;
+	c->nvalue += c->nvalue < 3;
+}
+
 int
 classes_add(struct classes *c, const struct schema *s, const char *p, size_t n,
 	    double *label, struct error *err)
@@ -38,7 +50,7 @@ classes_add(struct classes *c, const struct schema *s, const char *p, size_t n,
 		return 0;
 	}
 	if (s->task == TASK_REGRESSION) {
-		c->not_01 |= *label != 0 && *label != 1;
+		count_value(c, *label);
 		return 0;
 	}
 	if (s->class_name)

@@ -15,7 +15,8 @@ struct classes {
 	struct intern label; /* texts in order of first sight */
 	uint64_t rows[2];    /* with `positive` or a threshold: by label */
 	double *number;	     /* [label.nentry] class of a text, once known */
-	bool not_01;	     /* regression: some label is not 0 or 1 */
+	double value[2];     /* regression: the first two values */
+	int nvalue;	     /* how many there are; 3 for more */
 };
 
 void classes_release(struct classes *c);

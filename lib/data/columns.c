@@ -251,7 +251,7 @@ set_type(struct schema_column *col, uint32_t claims, bool all_f64,
 		col->f64 = true;
 	open->width = (col->roles & ROLE_FEATURE) && !col->f64 &&
 		      (open->type || col->type == COLUMN_NUMERIC);
-	open->dates = open->type;
+	open->dates = open->padded = open->type;
 	if (col->type != COLUMN_NUMERIC && !open->type)
 		col->f64 = false;
 }

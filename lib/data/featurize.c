@@ -516,6 +516,30 @@ compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static bool
+has_blanks_around(const char *text)
+{
+	size_t n = strlen(text);
+
+	return n > 0 && (strchr(" \t", text[0]) || strchr(" \t", text[n - 1]));
+}
+
+static void
+report_label(struct featurizer *f)
+{
+	struct featurize_report *r = f->report;
+	const struct classes *c = &f->classes;
+	const struct schema *s = f->s;
+	bool swap = c->value[0] > c->value[1];
+
+	r->label_two =
+	    s->task == TASK_REGRESSION && !f->label_known && c->nvalue == 2;
+	r->label_value[0] = c->value[swap];
+	r->label_value[1] = c->value[!swap];
+	for (size_t i = 0; !f->label_known && i < s->nclass; i++)
+		r->label_padded |= has_blanks_around(s->class_name[i]);
+}
+
 static void
 fill_report(struct featurizer *f)
 {
@@ -527,11 +551,17 @@ fill_report(struct featurizer *f)
 	r->group_rows_median = f->group_rows[(f->ngroup - 1) / 2];
 	r->group_rows_max = f->group_rows[f->ngroup - 1];
 	r->spilled_bytes = spill_bytes_written(f->spill);
-	r->label_01 = s->task == TASK_REGRESSION && !f->classes.not_01;
+	report_label(f);
 	r->dates = xcalloc(s->ncolumn + 1, sizeof(*r->dates));
-	for (size_t c = 0; f->open && c < s->ncolumn; c++)
-		r->dates[c] = s->column[c].type == COLUMN_CATEGORY &&
-			      f->open[c].dates && f->open[c].values > 0;
+	r->padded = xcalloc(s->ncolumn + 1, sizeof(*r->padded));
+	for (size_t c = 0; f->open && c < s->ncolumn; c++) {
+		const struct infer_column *o = &f->open[c];
+
+		if (s->column[c].type != COLUMN_CATEGORY)
+			continue;
+		r->dates[c] = o->dates && o->values > 0;
+		r->padded[c] = o->text && o->padded && o->behind;
+	}
 }
 
 static void
@@ -584,5 +614,6 @@ featurize_report_release(struct featurize_report *report)
 	free(report->missing);
 	free(report->distinct);
 	free(report->dates);
+	free(report->padded);
 	*report = (struct featurize_report){0};
 }

@@ -55,7 +55,14 @@ struct featurize_report {
 	uint64_t *missing;  /* [nfeature] rows without a value, all parts */
 	uint64_t *distinct; /* [nfeature] largest dictionary of a group */
 	bool *dates;	    /* [ncolumn] a category whose values are dates */
-	bool label_01;	    /* regression, and every label is 0 or 1 */
+	bool *padded;	    /* [ncolumn] ... are numbers but for blanks */
+	/* regression that nobody asked for, and two values are all there is */
+	bool label_two;
+	double label_value[2]; /* ascending */
+	bool label_padded;     /* some class has blanks around it */
+	/* of a split by time: rows not held out because a training row has
+	 * their time */
+	uint64_t rows_tied;
 	/* under hash_bits, summed over groups and features: values, and
 	 * those that share their hash with another of the group */
 	uint64_t hash_distinct, hash_collided;

@@ -38,6 +38,7 @@ struct gather {
 	uint64_t *class_all;	 /* [nclass] rows of any part */
 	double *time;		 /* of all rows, for the cut-off */
 	size_t ntime, time_cap;
+	size_t held_due; /* rows to hold out by time, ties apart */
 	uint32_t *nentry; /* of each row, sparse */
 	size_t nnentry, nentry_cap;
 	uint64_t entries;
@@ -208,6 +209,7 @@ find_cutoff(struct gather *g, struct error *err)
 	if (held >= g->ntime)
 		held = g->ntime - 1;
 	g->facts.time_cutoff = g->time[g->ntime - 1 - held];
+	g->held_due = held;
 	return 0;
 }
 
@@ -462,6 +464,8 @@ make_facts(struct gather *g, struct featurize_report *report, struct error *err)
 		if (visit_rows(g, count_batch, err) < 0)
 			return -1;
 		report->groups_all_train++;
+	} else if (g->rc->time_at) {
+		report->rows_tied += g->held_due - g->facts.rows[PART_HOLDOUT];
 	}
 	for (size_t i = 0; i < g->s->nfeature; i++)
 		finish_feature(g, i, report);

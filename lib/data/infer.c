@@ -5,7 +5,7 @@
 #include "data/datetime.h"
 #include "data/number.h"
 
-#define DATES_LOOKED_AT 1000 /* values, to tell whether they are dates */
+#define VALUES_LOOKED_AT 1000 /* to tell what a category might be */
 
 /* How to say that a column is not numeric. */
 static const char *
@@ -19,6 +19,12 @@ other_type(const struct schema_column *col)
 }
 
 static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static bool
 is_open(const struct infer_column *o)
 {
 	return (o->type && !o->text) || (o->width && !o->wide && !o->text);
@@ -29,8 +35,37 @@ look_for_date(struct infer_column *o, const struct field *f)
 {
 	struct datetime dt;
 
-	if (o->values <= DATES_LOOKED_AT && o->dates)
+	if (o->values <= VALUES_LOOKED_AT && o->dates)
 		o->dates = datetime_parse(f->p, f->n, NULL, &dt) == 0;
+}
+
+static void
+look_for_blanks(const struct schema *s, struct infer_column *o,
+		const struct field *f)
+{
+	const char *p = f->p;
+	size_t n = f->n;
+	double v;
+
+	if (!o->text || !o->padded || o->texts >= VALUES_LOOKED_AT)
+		return;
+	o->texts++;
+	for (; n && is_blank(p[n - 1]); n--)
+		;
+	for (; n && is_blank(*p); n--)
+		p++;
+	if (schema_is_missing(s, p, n))
+		return;
+	o->padded = number_f64(p, n, &v) != NUMBER_BAD;
+	o->behind |= o->padded;
+}
+
+/* Whether more values can tell more of a column that is a category. */
+static bool
+is_curious(const struct infer_column *o)
+{
+	return (o->dates && o->values < VALUES_LOOKED_AT) ||
+	       (o->text && o->padded && o->texts < VALUES_LOOKED_AT);
 }
 
 static bool
@@ -38,17 +73,21 @@ look(const struct schema *s, struct infer_column *o, const struct field *f)
 {
 	double v;
 
-	if (!is_open(o) && !(o->dates && o->values < DATES_LOOKED_AT))
+	if (!is_open(o) && !is_curious(o))
 		return false;
 	if (schema_is_missing(s, f->p, f->n))
 		return false;
 	if (o->values < UINT32_MAX)
 		o->values++;
 	look_for_date(o, f);
+	look_for_blanks(s, o, f);
 	if (!is_open(o))
 		return false;
-	if (number_f64(f->p, f->n, &v) == NUMBER_BAD)
-		return o->text = true;
+	if (number_f64(f->p, f->n, &v) == NUMBER_BAD) {
+		o->text = true;
+		look_for_blanks(s, o, f);
+		return true;
+	}
 	if (o->width && !o->wide && number_needs_f64(f->p, f->n))
 		return o->wide = true;
 	return false;
@@ -87,8 +126,7 @@ bool
 infer_settled(const struct schema *s, const struct infer_column *open)
 {
 	for (size_t c = 0; c < s->ncolumn; c++) {
-		if (is_open(&open[c]) ||
-		    (open[c].dates && open[c].values < DATES_LOOKED_AT))
+		if (is_open(&open[c]) || is_curious(&open[c]))
 			return false;
 	}
 	return true;

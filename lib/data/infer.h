@@ -25,6 +25,10 @@ struct infer_column {
 	bool text;	 /* some value is no number */
 	bool wide;	 /* some value needs float64 */
 	bool dates;	 /* every value is an ISO 8601 date */
+	/* A column with text: */
+	bool padded;	/* but for blanks, all are numbers or missing */
+	bool behind;	/* ... and some a number */
+	uint32_t texts; /* values looked at since, to tell; saturates */
 };
 
 /* Takes the record into account; true if the type of a column is another for

@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-static const char *const default_missing[] = {"",    "NA",   "NaN",
-					      "nan", "null", "NULL"};
+static const char *const default_missing[] = {
+    "", "NA", "NaN", "nan", "null", "NULL", "None", "?", "-nan(ind)"};
 #define NDEFAULT (sizeof(default_missing) / sizeof(*default_missing))
 
 void

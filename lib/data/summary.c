@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/utf8.h"
 
 #define NAME_MAX_SHOWN 24
 #define COLUMNS_SHOWN 60
@@ -54,7 +55,8 @@ add_rows(const struct featurize_report *r, const char *output,
 	add_count(sb, r->group_rows_median);
 	strbuf_addstr(sb, " / ");
 	add_count(sb, r->group_rows_max);
-	strbuf_addstr(sb, " rows (min / median / max)\n");
+	strbuf_addstr(sb, r->group_rows_max == 1 ? " row" : " rows");
+	strbuf_addstr(sb, " (min / median / max)\n");
 }
 
 static const char *
@@ -71,24 +73,34 @@ static void
 add_label(const struct schema *s, const struct featurize_report *r,
 	  struct strbuf *sb)
 {
+	char low[32], high[32], text[UTF8_QUOTE_SIZE];
+	const char *name = label_name(s);
+
 	begin_line(sb, "label");
-	if (label_name(s))
-		strbuf_addf(sb, "%s: ", label_name(s));
+	if (name)
+		strbuf_addf(sb, "%s: ", utf8_quote(name, strlen(name), text));
 	if (s->task == TASK_REGRESSION) {
 		strbuf_addf(sb, "regression, mean %.6g", r->totals.label_mean);
-		if (r->label_01)
-			strbuf_addstr(sb, " (only 0 and 1: see --task)");
+		if (r->label_two)
+			strbuf_addf(sb, " (only %s and %s: see --task)",
+				    jout_real_text(r->label_value[0], low),
+				    jout_real_text(r->label_value[1], high));
 	} else if (s->task == TASK_MULTICLASS) {
 		strbuf_addf(sb, "%zu classes", s->nclass);
 	} else {
+		name = s->class_name[1];
 		strbuf_addf(sb, "binary, \"%s\" is positive: %.1f %%",
-			    s->class_name[1], 100 * r->totals.label_mean);
+			    utf8_quote(name, strlen(name), text),
+			    100 * r->totals.label_mean);
 	}
+	if (r->label_padded)
+		strbuf_addstr(sb, " (blanks around classes: see --trim)");
 	strbuf_addch(sb, '\n');
 }
 
 static void
-add_split(const struct featurize_report *r, struct strbuf *sb)
+add_split(const struct schema *s, const struct featurize_report *r,
+	  struct strbuf *sb)
 {
 	static const char *const part[] = {"train", "hold-out", "test"};
 	const struct dataset_totals *t = &r->totals;
@@ -97,6 +109,9 @@ add_split(const struct featurize_report *r, struct strbuf *sb)
 	for (int i = 0; i < PART_COUNT; i++)
 		strbuf_addf(sb, "%s%s %.2f %%", i ? ", " : "", part[i],
 			    percent(t->rows_part[i], t->rows));
+	if (percent(r->rows_tied, t->rows) > 1)
+		strbuf_addf(sb, " (asked %.4g %%, ties went to training)",
+			    100 * s->split.holdout);
 	if (r->groups_all_train) {
 		strbuf_addstr(sb, "; ");
 		add_count(sb, r->groups_all_train);
@@ -114,10 +129,12 @@ add_feature(const struct schema *s, const struct featurize_report *r, size_t i,
 	static const char *const kind[] = {"float32", "float64", "category",
 					   "sparse"};
 	const struct schema_feature *f = &s->feature[i];
+	char text[UTF8_QUOTE_SIZE];
 
 	begin_line(sb, i == 0 ? "features" : "");
-	strbuf_addf(sb, "%-*s %-8s %6.2f %% missing", NAME_MAX_SHOWN, f->name,
-		    kind[f->kind], percent(r->missing[i], r->totals.rows));
+	strbuf_addf(sb, "%-*s %-8s %6.2f %% missing", NAME_MAX_SHOWN,
+		    utf8_quote(f->name, strlen(f->name), text), kind[f->kind],
+		    percent(r->missing[i], r->totals.rows));
 	if (f->kind == FEATURE_CATEGORY || f->kind == FEATURE_SPARSE) {
 		strbuf_addstr(sb, ", up to ");
 		add_count(sb, r->distinct[i]);
@@ -125,9 +142,13 @@ add_feature(const struct schema *s, const struct featurize_report *r, size_t i,
 		if (r->totals.groups > 1)
 			strbuf_addstr(sb, " a group");
 	}
-	if (f->kind == FEATURE_CATEGORY && f->part == DT_NONE &&
-	    r->dates[f->column])
-		strbuf_addstr(sb, " (dates: see --datetime)");
+	if (s->input == INPUT_DELIMITED && f->part == DT_NONE) {
+		if (r->dates[f->column])
+			strbuf_addstr(sb, " (dates: see --datetime)");
+		if (r->padded[f->column])
+			strbuf_addstr(sb, " (numbers behind blanks: see "
+					  "--trim)");
+	}
 	strbuf_addch(sb, '\n');
 }
 
@@ -163,7 +184,8 @@ add_left_out(const struct dataset_totals *t, struct strbuf *sb)
 			begin_line(sb, "left out");
 		any = true;
 		add_count(sb, reason[i].n);
-		strbuf_addf(sb, " rows %s", reason[i].why);
+		strbuf_addf(sb, " row%s %s", reason[i].n == 1 ? "" : "s",
+			    reason[i].why);
 	}
 	if (any)
 		strbuf_addch(sb, '\n');
@@ -177,9 +199,12 @@ add_hashes(const struct schema *s, const struct featurize_report *r,
 		return;
 	begin_line(sb, "hashes");
 	add_count(sb, r->hash_distinct);
-	strbuf_addf(sb, " values of %u bits, ", s->hash_bits);
+	strbuf_addf(sb, " value%s of %u bit%s, ",
+		    r->hash_distinct == 1 ? "" : "s", s->hash_bits,
+		    s->hash_bits == 1 ? "" : "s");
 	add_count(sb, r->hash_collided);
-	strbuf_addf(sb, " share theirs with another of the group (%.2f %%)\n",
+	strbuf_addf(sb, " share%s theirs with another of the group (%.2f %%)\n",
+		    r->hash_collided == 1 ? "s" : "",
 		    percent(r->hash_collided, r->hash_distinct));
 }
 
@@ -191,7 +216,7 @@ summary_text(const struct schema *s, const struct featurize_report *r,
 
 	add_rows(r, output, sb);
 	add_label(s, r, sb);
-	add_split(r, sb);
+	add_split(s, r, sb);
 	add_features(s, r, sb);
 	add_left_out(&r->totals, sb);
 	add_hashes(s, r, sb);

@@ -56,6 +56,7 @@ sample_schema(struct schema *s)
 	struct error err;
 
 	schema_init(s);
+	s->nmissing = 6; /* the golden files are older than the others */
 	s->column = column;
 	s->ncolumn = sizeof(column) / sizeof(*column);
 	s->feature = feature;
