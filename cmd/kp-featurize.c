@@ -347,6 +347,20 @@ release_lists(struct featurize_columns *c)
 	opt_list_release(&c->datetime);
 }
 
+static void
+refuse_stdin_twice(const struct featurize_options *o)
+{
+	bool met = false;
+
+	for (size_t i = 0; i < o->nfile; i++) {
+		if (strcmp(o->files[i], "-") != 0)
+			continue;
+		if (met)
+			dief(EXIT_USAGE, "- (standard input) is given twice");
+		met = true;
+	}
+}
+
 static uint64_t
 input_bytes(const struct featurize_options *o)
 {
@@ -506,6 +520,7 @@ main(int argc, char **argv)
 	set_quiet(a.quiet);
 	a.o.files = (const char *const *)argv + first;
 	a.o.nfile = (size_t)(argc - first);
+	refuse_stdin_twice(&a.o);
 	if (!a.o.output)
 		dief(EXIT_USAGE, "no --output");
 	if (a.o.memory_bytes < FEATURIZE_MEMORY_MIN)

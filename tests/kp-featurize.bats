@@ -77,6 +77,12 @@ manifest() {
 	diff -r a c
 }
 
+@test "standard input is read once" {
+	flights
+	fails 2 'kp-featurize: - (standard input) is given twice' \
+		kp-featurize -o data --label delay - flights.csv - <flights.csv
+}
+
 @test "several files with equal headers are one input" {
 	flights
 	head -3 flights.csv >1.csv

@@ -49,6 +49,14 @@ l2_values() {
 	run ! cmp -s many other
 }
 
+@test "random draws that would all be equal are refused" {
+	local why='random search needs a range (log:, lin:, int:) or more than one value'
+	fails 2 "kp-plan: $why" plan --search random:5
+	fails 2 "kp-plan: $why" plan --param l2=1 --param l1=lin:0:0 \
+	    --search random:5
+	equal "$(plan --param l2=1,2 --search random:20 | l2_values | wc -w)" 2
+}
+
 @test "the same options give the same plan, from a file or a pipe" {
 	plan --param l2=1,2 >one
 	kp-partition -p 2 data | kp-plan --learner=logistic --param l2=1,2 >two

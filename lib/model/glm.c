@@ -110,6 +110,8 @@ static struct view *
 view_new(const struct schema *s, const struct group_facts *f,
 	 const struct config *c, struct error *err)
 {
+	if (glm_kernel_check(err) < 0)
+		return NULL;
 	return glm_view_new(s, f, c->value[GLM_STANDARDIZE] != 0,
 			    c->value[GLM_INTERCEPT] != 0, err);
 }

@@ -3,6 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+int
+glm_kernel_check(struct error *err)
+{
+	const char *isa = getenv("KP_ISA");
+
+	if (!isa || strcmp(isa, "base") == 0 || strcmp(isa, "avx2") == 0 ||
+	    strcmp(isa, "avx512") == 0)
+		return 0;
+	return error_set(err, EXIT_USAGE,
+			 "KP_ISA: not base, avx2 or avx512: \"%s\"", isa);
+}
+
 const struct glm_kernel *
 glm_kernel_choose(void)
 {

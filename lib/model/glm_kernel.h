@@ -47,6 +47,9 @@ struct glm_kernel {
  * avx512) asks for another, which is obeyed if the CPU has it. */
 const struct glm_kernel *glm_kernel_choose(void);
 
+/* EXIT_USAGE if KP_ISA is another word. */
+int glm_kernel_check(struct error *err);
+
 extern const struct glm_kernel glm_kernel_base;
 extern const struct glm_kernel glm_kernel_avx2;
 extern const struct glm_kernel glm_kernel_avx512;

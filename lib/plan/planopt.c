@@ -101,6 +101,23 @@ find_learner(const char *name, struct error *err)
 	return NULL;
 }
 
+/* Draws of single values would all be one config. */
+static int
+check_draws(const struct space *s, struct error *err)
+{
+	if (s->search != SEARCH_RANDOM)
+		return 0;
+	for (size_t i = 0; i < s->ndim; i++) {
+		const struct space_dim *d = &s->dim[i];
+
+		if (d->kind == DIM_VALUES ? d->nvalue > 1 : d->lo < d->hi)
+			return 0;
+	}
+	return error_set(err, EXIT_USAGE,
+			 "random search needs a range (log:, lin:, int:) or "
+			 "more than one value");
+}
+
 static int
 build(struct plan *p, const struct plan_options *o, const struct dataset *d,
       struct error *err)
@@ -117,6 +134,7 @@ build(struct plan *p, const struct plan_options *o, const struct dataset *d,
 		if (space_add_param(&p->space, o->param.item[i], err) < 0)
 			return -1;
 	if (space_set_search(&p->space, o->search, err) < 0 ||
+	    check_draws(&p->space, err) < 0 ||
 	    space_expand(&p->space, err) < 0)
 		return -1;
 	p->epochs = o->epochs ? (uint32_t)o->epochs : l->epochs_default;
