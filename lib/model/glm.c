@@ -87,7 +87,7 @@ check_config(const struct config *c, struct error *err)
 		return error_set(err, EXIT_USAGE,
 				 "solver=lbfgs cannot do l1 > 0: use "
 				 "solver=owlqn or auto");
-	return 0;
+	return glm_kernel_check(err);
 }
 
 static enum pattern
@@ -110,8 +110,6 @@ static struct view *
 view_new(const struct schema *s, const struct group_facts *f,
 	 const struct config *c, struct error *err)
 {
-	if (glm_kernel_check(err) < 0)
-		return NULL;
 	return glm_view_new(s, f, c->value[GLM_STANDARDIZE] != 0,
 			    c->value[GLM_INTERCEPT] != 0, err);
 }

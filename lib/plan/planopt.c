@@ -134,8 +134,7 @@ build(struct plan *p, const struct plan_options *o, const struct dataset *d,
 		if (space_add_param(&p->space, o->param.item[i], err) < 0)
 			return -1;
 	if (space_set_search(&p->space, o->search, err) < 0 ||
-	    check_draws(&p->space, err) < 0 ||
-	    space_expand(&p->space, err) < 0)
+	    check_draws(&p->space, err) < 0 || space_expand(&p->space, err) < 0)
 		return -1;
 	p->epochs = o->epochs ? (uint32_t)o->epochs : l->epochs_default;
 	p->pack_width = (uint32_t)o->pack_width;
