@@ -115,6 +115,22 @@ manifest() {
 		--label delay --task regression
 }
 
+@test "a category most of whose values are numbers is told" {
+	{
+		echo y,x,code
+		for i in {1..588}; do echo "$i,$i.5,$i"; done
+		for i in {1..12}; do echo "$i,none$i,AB$((i % 2))"; done
+		for i in {1..12}; do echo "$i,1.5,AB$i"; done
+	} >t.csv
+	run kp-featurize -o data --label y --categorical code t.csv
+	equal "$status" 0
+	[[ $output == *" x "*"600 values (12 of 600 not numbers: see --numeric, --bad-number)"* ]]
+	equal "$(grep -c 'not numbers' <<<"$output")" 1
+	run kp-featurize -o most --label y --drop code \
+		--missing "$(echo ,none{1..12} | tr ' ' ,)" t.csv
+	[[ $output != *"not numbers"* ]]
+}
+
 @test "a bad number may count as missing" {
 	text 'y,x\n1,2\n3,n/a\n4,5\n'
 	run kp-featurize -o data --label y --numeric x --bad-number missing t.csv

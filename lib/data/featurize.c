@@ -540,6 +540,31 @@ report_label(struct featurizer *f)
 		r->label_padded |= has_blanks_around(s->class_name[i]);
 }
 
+/* A category may be a column of numbers with some other words for missing. */
+static void
+report_texts(const struct featurizer *f)
+{
+	struct featurize_report *r = f->report;
+	const struct schema *s = f->s;
+	double v;
+
+	r->values = xcalloc(s->nfeature + 1, sizeof(*r->values));
+	r->texts = xcalloc(s->nfeature + 1, sizeof(*r->texts));
+	for (size_t i = 0; f->open && i < s->nfeature; i++) {
+		const struct schema_feature *feature = &s->feature[i];
+		const struct intern *values = &f->code.values[i];
+
+		if (feature->kind != FEATURE_CATEGORY ||
+		    feature->part != DT_NONE || !f->open[feature->column].text)
+			continue;
+		r->values[i] = values->nentry;
+		for (size_t k = 0; k < values->nentry; k++)
+			r->texts[i] +=
+			    number_f64(values->entry[k].p, values->entry[k].n,
+				       &v) == NUMBER_BAD;
+	}
+}
+
 static void
 fill_report(struct featurizer *f)
 {
@@ -552,6 +577,7 @@ fill_report(struct featurizer *f)
 	r->group_rows_max = f->group_rows[f->ngroup - 1];
 	r->spilled_bytes = spill_bytes_written(f->spill);
 	report_label(f);
+	report_texts(f);
 	r->dates = xcalloc(s->ncolumn + 1, sizeof(*r->dates));
 	r->padded = xcalloc(s->ncolumn + 1, sizeof(*r->padded));
 	for (size_t c = 0; f->open && c < s->ncolumn; c++) {
@@ -615,5 +641,7 @@ featurize_report_release(struct featurize_report *report)
 	free(report->distinct);
 	free(report->dates);
 	free(report->padded);
+	free(report->values);
+	free(report->texts);
 	*report = (struct featurize_report){0};
 }

@@ -56,6 +56,9 @@ struct featurize_report {
 	uint64_t *distinct; /* [nfeature] largest dictionary of a group */
 	bool *dates;	    /* [ncolumn] a category whose values are dates */
 	bool *padded;	    /* [ncolumn] ... are numbers but for blanks */
+	/* [nfeature] different values of a category nobody asked for, as far
+	 * as they were kept, and those that are no numbers; both 0 otherwise */
+	uint64_t *values, *texts;
 	/* regression that nobody asked for, and two values are all there is */
 	bool label_two;
 	double label_value[2]; /* ascending */

@@ -122,6 +122,27 @@ add_split(const struct schema *s, const struct featurize_report *r,
 	strbuf_addch(sb, '\n');
 }
 
+/* What else a category might be. */
+static void
+add_hints(const struct featurize_report *r, size_t i, uint32_t column,
+	  struct strbuf *sb)
+{
+	bool numbers = r->texts[i] && r->texts[i] <= r->values[i] / 10;
+
+	if (r->dates[column])
+		strbuf_addstr(sb, " (dates: see --datetime)");
+	if (r->padded[column]) {
+		strbuf_addstr(sb, " (numbers behind blanks: see --trim)");
+	} else if (numbers) {
+		strbuf_addstr(sb, " (");
+		add_count(sb, r->texts[i]);
+		strbuf_addstr(sb, " of ");
+		add_count(sb, r->values[i]);
+		strbuf_addstr(sb, " not numbers: see --numeric, "
+				  "--bad-number)");
+	}
+}
+
 static void
 add_feature(const struct schema *s, const struct featurize_report *r, size_t i,
 	    struct strbuf *sb)
@@ -142,13 +163,8 @@ add_feature(const struct schema *s, const struct featurize_report *r, size_t i,
 		if (r->totals.groups > 1)
 			strbuf_addstr(sb, " a group");
 	}
-	if (s->input == INPUT_DELIMITED && f->part == DT_NONE) {
-		if (r->dates[f->column])
-			strbuf_addstr(sb, " (dates: see --datetime)");
-		if (r->padded[f->column])
-			strbuf_addstr(sb, " (numbers behind blanks: see "
-					  "--trim)");
-	}
+	if (s->input == INPUT_DELIMITED && f->part == DT_NONE)
+		add_hints(r, i, f->column, sb);
 	strbuf_addch(sb, '\n');
 }
 
