@@ -158,6 +158,9 @@ tell(const struct predict_options *o, const struct predict_report *report)
 	if (report->unseen)
 		info("%" PRIu64 " rows of groups not seen in training: %s",
 		     report->unseen, fate);
+	if (report->unseen_category)
+		info("%" PRIu64 " rows have a category not seen in training",
+		     report->unseen_category);
 	if (report->ragged)
 		info("%" PRIu64 " rows left out: a wrong number of fields",
 		     report->ragged);

@@ -21,7 +21,7 @@ table() {
 
 # models OPTION...: t.csv by group g to the bundle m.kpm.
 models() {
-	kp-featurize -q --force -o data --group-by g --holdout 0.25 "$@" t.csv
+	kp-featurize -q --force -o data --group-by g "$@" t.csv
 	rm -rf run m.kpm
 	kp-train -q --learner "${LEARNER:-logistic}" --param l2=1e-3 data -o run
 	kp-select -q -o m.kpm run >selected.tsv
@@ -59,4 +59,73 @@ numbers() {
 	models --label y --positive yes --float64 x --inf missing
 	kp-predict -m m.kpm new.csv >got
 	numbers got prediction
+}
+
+# 23: all features constant is a fatal error.
+@test "a group whose features are all constant trains to its mean" {
+	local mean
+	table g,x,c,y 'g, 3, "red", (u < .3 ? "yes" : "no")'
+	models --label y --positive yes --holdout 0
+	equal "$(awk -F '\t' '{ print $5 }' selected.tsv | sort | uniq -c | tr -s ' ')" \
+	    "$(printf ' 1 status\n 2 trained')"
+	kp-predict -m m.kpm t.csv >got
+	for g in A B; do
+		mean=$(awk -F, -v g=$g '$1 == g { n++; k += $4 == "yes" }
+		    END { printf "%.17g", k / n }' t.csv)
+		near "$(awk -F, -v g=$g '$1 == g { print $5; exit }' got)" "$mean" 1e-6
+	done
+}
+
+# 24: one class gives NaN probabilities, or two columns.
+@test "a group of one class answers a finite prior" {
+	table g,x,y 'g, u, (g == "B" || u < .5 ? "yes" : "no")'
+	models --label y --positive yes
+	equal "$(awk -F '\t' '$1 == "B" { print $5 }' selected.tsv)" fallback
+	kp-predict -m m.kpm t.csv >got
+	numbers got prediction
+	equal "$(head -1 got)" g,x,y,prediction,level
+	awk -F, '$1 == "B" && !($4 > .5 && $4 < 1) { exit 1 }' got
+}
+
+# 26: AUC on one class ends the process.
+@test "the AUC of hold-out rows of one class is null, and ends nothing" {
+	table g,x,s,y 'g, u, (i % 4 < 2 || g == "B" && u < .5 ? "train" : "holdout"),
+	    (u < .5 ? "no" : "yes")'
+	models --label y --positive yes --split s
+	equal "$(awk -F '\t' '{ print $5 }' selected.tsv | sort | uniq -c | tr -s ' ')" \
+	    "$(printf ' 1 status\n 2 trained')"
+	kp-select -q --by auc -o auc.kpm run >/dev/null
+	kp-predict -q -m m.kpm --split holdout --metrics m.json t.csv >got
+	grep -q '"group":"B".*"auc":null' m.json
+	grep -q '"group":"A".*"auc":[01]' m.json
+	kp-select -q --json m.kpm | grep -q '"B".*"auc":null'
+}
+
+# 50: codes of categories shift between training and use.
+@test "rows are answered alike alone, in part, and in another order" {
+	table g,x,c,y 'g, u, substr("qzkbm", 1 + i * 7 % 5, 1),
+	    (u + i % 5 / 9 < .6 ? "no" : "yes")'
+	models --label y --positive yes
+	kp-predict -m m.kpm t.csv >got
+	{ head -1 t.csv && grep ',m,' t.csv | tac; } >part.csv
+	{ head -1 got && grep ',m,' got | tac; } >want
+	kp-predict -m m.kpm part.csv | cmp - want
+	{ head -1 t.csv && tail -1 t.csv; } | kp-predict -m m.kpm |
+	    tail -1 | cmp - <(tail -1 got)
+}
+
+# 51: a category not seen before is an error, or silently another one.
+@test "a category not seen in training adds nothing, and is counted" {
+	table g,x,c,y 'g, u, substr("qzkbm", 1 + i * 7 % 5, 1),
+	    (u + i % 5 / 9 < .6 ? "no" : "yes")'
+	models --label y --positive yes
+	printf 'g,x,c\nA,0.5,new\nB,0.5,q\nA,0.5,other\nA,0.5,q\n' >new.csv
+	run --separate-stderr kp-predict -m m.kpm --only-predictions new.csv
+	equal "$status" 0
+	# shellcheck disable=SC2154
+	equal "$stderr" "kp-predict: 2 rows have a category not seen in training"
+	equal "${lines[1]}" "${lines[3]}"
+	[ "${lines[1]}" != "${lines[4]}" ]
+	run --separate-stderr kp-predict -m m.kpm t.csv
+	equal "$stderr" ""
 }

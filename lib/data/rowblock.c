@@ -50,10 +50,12 @@ put_missing(struct block_column *c, uint32_t r)
 	c->missing[r / 8] |= (uint8_t)(1u << (r % 8));
 }
 
-void
+bool
 typed_row_to_block(const struct typed_row *row, const struct schema *s,
 		   const struct group_facts *facts, struct block *b, uint32_t r)
 {
+	bool unseen = false;
+
 	b->label[r] = row->label;
 	if (b->weight)
 		b->weight[r] = row->weight;
@@ -74,6 +76,7 @@ typed_row_to_block(const struct typed_row *row, const struct schema *s,
 			break;
 		case FEATURE_CATEGORY:
 			c->code[r] = category_code(s, &facts->feature[i], v);
+			unseen |= c->code[r] == CODE_UNSEEN;
 			continue;
 		case FEATURE_SPARSE:
 			put_sparse(row, &facts->feature[i], c, r);
@@ -82,4 +85,5 @@ typed_row_to_block(const struct typed_row *row, const struct schema *s,
 		if (v->missing)
 			put_missing(c, r);
 	}
+	return unseen;
 }

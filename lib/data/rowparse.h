@@ -74,8 +74,9 @@ enum part typed_row_part(const struct typed_row *row, const struct schema *s,
 			 const struct group_facts *facts);
 
 /* Puts row as row r of a block shaped by block_shape(): codes from facts'
- * dictionaries (CODE_UNSEEN if absent).  Sparse rows must be put in turn. */
-void typed_row_to_block(const struct typed_row *row, const struct schema *s,
+ * dictionaries (CODE_UNSEEN if absent).  Sparse rows must be put in turn.
+ * Returns whether the value of some category was absent. */
+bool typed_row_to_block(const struct typed_row *row, const struct schema *s,
 			const struct group_facts *facts, struct block *b,
 			uint32_t r);
 

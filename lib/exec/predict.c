@@ -664,6 +664,7 @@ predict_stream(struct bundle *b, const struct predict_options *o,
 		r = take_rows(&s, err);
 	if (r == 0)
 		r = check_labels(&s, err);
+	report->unseen_category = scorer_unseen(s.scorer);
 	stream_release(&s);
 	return r;
 }

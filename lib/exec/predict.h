@@ -32,6 +32,7 @@ struct predict_options {
 struct predict_report {
 	uint64_t rows;		   /* written */
 	uint64_t unseen;	   /* of groups not in the bundle */
+	uint64_t unseen_category;  /* of a value that its group lacks */
 	uint64_t ragged, left_out; /* not written */
 	uint64_t no_label;	   /* written, but not in the tally */
 	uint64_t labels, unknown;  /* label fields read, those not known */

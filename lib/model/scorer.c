@@ -38,6 +38,7 @@ struct scorer {
 	uint32_t *next;	     /* [batch_rows] next row of the same group */
 	struct held *in_batch;
 	double *answer; /* [batch_rows * noutput] of one group */
+	uint64_t unseen;
 };
 
 static bool
@@ -267,8 +268,8 @@ scorer_add(struct scorer *s, int64_t ordinal, const struct typed_row *row,
 		shape(s);
 	}
 	if (h && h->model) {
-		typed_row_to_block(row, s->header->schema, &h->facts, &s->block,
-				   r);
+		s->unseen += typed_row_to_block(row, s->header->schema,
+						&h->facts, &s->block, r);
 		chain(s, h, r);
 		s->nentry += row->nentry;
 	} else if (s->entry_cap) {
@@ -277,6 +278,12 @@ scorer_add(struct scorer *s, int64_t ordinal, const struct typed_row *row,
 	s->owner[r] = h;
 	s->nrow++;
 	return 0;
+}
+
+uint64_t
+scorer_unseen(const struct scorer *s)
+{
+	return s->unseen;
 }
 
 uint32_t

@@ -36,6 +36,9 @@ bool scorer_full(const struct scorer *s, const struct typed_row *row);
 int scorer_add(struct scorer *s, int64_t ordinal, const struct typed_row *row,
 	       struct error *err);
 uint32_t scorer_rows(const struct scorer *s);
+/* Rows so far, of all batches, for whose model some category has a value that
+ * its group did not have. */
+uint64_t scorer_unseen(const struct scorer *s);
 /* out[row][outputs]: the answers for all rows of the batch, raw: before the
  * link (a constant answer: its logit, or log of each class probability). */
 void scorer_predict(struct scorer *s, bool raw, double *out);
