@@ -142,7 +142,7 @@ kp-select: 4 groups: 2 trained, 2 fallback, 0 stopped, 0 failed"
 # Labels of the sites named become too large to square.
 overflow() {
 	awk -F, -v OFS=, -v site="$1" 'NR > 1 && index(site, $2) {
-		$NF = NR "e300" } { print }' a.csv >huge.csv
+		$NF = NR "e90" } { print }' a.csv >huge.csv
 }
 
 @test "a group in which every config diverges has failed: exit 4, bundle all the same" {

@@ -103,7 +103,7 @@ write_run(void)
 	CHECK_OK(partition_of_dataset(&pt, d, 2, &err), err);
 	CHECK_OK(plan_build(&plan, &po, d, &pt, &err), err);
 	CHECK_OK(io_mkdir_p(run, &err), err);
-	CHECK_OK(rundir_put_plan(run, &plan, &err), err);
+	CHECK_INT(rundir_put_plan(run, &plan, &err), 1);
 	j = journal_create(run, 0, plan_identity(&plan), &err);
 	for (uint32_t c = 0; c < NCONFIG; c++) {
 		static const double a[] = {0.5, 0.4, 0.6};
