@@ -28,6 +28,107 @@ struct arguments {
 static volatile sig_atomic_t stop;
 static const char *die_output; /* what die() has to clear away */
 
+static struct arguments args = {
+    .o = {.memory_bytes = (uint64_t)1 << 30, .stop = &stop},
+    .missing_label = "skip",
+    .bad_number = "error",
+    .inf = "error",
+    .ragged = "error",
+    .delimiter = ",",
+    .quote = "double",
+    .format = "csv",
+    .holdout = NAN,
+    .test = NAN,
+    .holdout_last = NAN,
+    .seed = 1,
+};
+
+static const struct opt options[] = {
+    {"output", 'o', OPT_STRING, &args.o.output, "DIR", "dataset to make", 0, 0},
+    {"force", 'f', OPT_FLAG, &args.o.force, NULL,
+     "replace a dataset that is there", 0, 0},
+    {NULL, 0, OPT_HEADING, NULL, NULL, "Columns", 0, 0},
+    {"label", 0, OPT_STRING, &args.o.columns.label, "COL", "what to predict", 0,
+     0},
+    {"positive", 0, OPT_STRING, &args.positive, "VALUE",
+     "rows with this label are positive, others negative", 0, 0},
+    {"positive-if", 0, OPT_STRING, &args.positive_if, "'OP NUM'",
+     "rows whose label compares so are positive: '> 15'", 0, 0},
+    {"task", 0, OPT_STRING, &args.task, "TASK",
+     "binary, multiclass or regression", 0, 0},
+    {"group-by", 'g', OPT_LIST, &args.o.columns.group_by, "COL",
+     "a group for each value; repeat for composite keys", 0, 0},
+    {"numeric", 0, OPT_LIST, &args.o.columns.numeric, "A,B",
+     "these are numbers", 0, 0},
+    {"float64", 0, OPT_LIST, &args.o.columns.float64, "A,B|all",
+     "numbers kept as float64", 0, 0},
+    {"categorical", 0, OPT_LIST, &args.o.columns.categorical, "A,B",
+     "these are categories", 0, 0},
+    {"datetime", 0, OPT_LIST, &args.o.columns.datetime, "COL[=FMT]",
+     "a date: gives month, weekday, hour and day", 0, 0},
+    {"drop", 0, OPT_LIST, &args.o.columns.drop, "A,B", "no features", 0, 0},
+    {"weight", 0, OPT_STRING, &args.o.columns.weight, "COL", "row weights", 0,
+     0},
+    {"schema", 0, OPT_STRING, &args.schema, "FILE",
+     "all of the above and below as in this dataset", 0, 0},
+    {NULL, 0, OPT_HEADING, NULL, NULL, "Split", 0, 0},
+    {"holdout", 0, OPT_REAL, &args.holdout, "F",
+     "share of rows to select on (default 0.1)", 0, 0},
+    {"test", 0, OPT_REAL, &args.test, "F",
+     "share of rows kept for tests (default 0)", 0, 0},
+    {"id", 0, OPT_LIST, &args.o.columns.id, "A,B",
+     "what makes a row itself, for the split", 0, 0},
+    {"split", 0, OPT_STRING, &args.o.columns.split, "COL",
+     "the column says train, holdout or test", 0, 0},
+    {"holdout-last", 0, OPT_REAL, &args.holdout_last, "F",
+     "hold out the last share of each group by --time", 0, 0},
+    {"time", 0, OPT_STRING, &args.o.columns.time, "COL", "the time of a row", 0,
+     0},
+    {"seed", 0, OPT_INT, &args.seed, "N", "of the split", 0, 0},
+    {NULL, 0, OPT_HEADING, NULL, NULL, "Reading", 0, 0},
+    {"format", 0, OPT_STRING, &args.format, "FORMAT", "csv or libsvm", 0, 0},
+    {"delimiter", 'd', OPT_STRING, &args.delimiter, "C",
+     "between fields; \\t or tab for TSV", 0, 0},
+    {"quote", 0, OPT_STRING, &args.quote, "QUOTE", "double or none", 0, 0},
+    {"trim", 0, OPT_FLAG, &args.trim, NULL, "drop blanks around fields", 0, 0},
+    {"no-header", 0, OPT_FLAG, &args.no_header, NULL,
+     "columns are called 1, 2, ...", 0, 0},
+    {"rename-headers", 0, OPT_FLAG, &args.o.rename_headers, NULL,
+     "number duplicate and blank names", 0, 0},
+    {"missing", 0, OPT_STRING, &args.missing, "TOKENS",
+     "fields that mean missing (default\n"
+     ",NA,NaN,nan,null,NULL,None,?,-nan(ind):\n"
+     "the empty field and eight words)",
+     0, 0},
+    {"missing-label", 0, OPT_STRING, &args.missing_label, "WHAT",
+     "rows without a label: skip or error", 0, 0},
+    {"ragged", 0, OPT_STRING, &args.ragged, "WHAT",
+     "rows of another length: error, pad or skip", 0, 0},
+    {"bad-number", 0, OPT_STRING, &args.bad_number, "WHAT",
+     "no number or date: error or missing", 0, 0},
+    {"inf", 0, OPT_STRING, &args.inf, "WHAT",
+     "numbers that are not finite: error or missing", 0, 0},
+    {NULL, 0, OPT_HEADING, NULL, NULL, "Storing", 0, 0},
+    {"hash-bits", 0, OPT_INT, &args.hash_bits, "N",
+     "keep hashes of so many bits, not values (0: values)", 0, 64},
+    {"block-size", 0, OPT_BYTES, &args.o.block_bytes, "S",
+     "bytes of a block (default group / 64, at most 4M)", 0, 0},
+    {"memory", 0, OPT_BYTES, &args.o.memory_bytes, "S",
+     "beyond it rows go to --tmpdir", 0, 0},
+    {"tmpdir", 0, OPT_STRING, &args.o.tmpdir, "DIR",
+     "for temporary files (default $TMPDIR or /tmp)", 0, 0},
+    {"quiet", 'q', OPT_FLAG, &args.quiet, NULL, "no summary", 0, 0},
+    {0},
+};
+static const struct opt_program program = {
+    .usage = "-o DIR --label COL [OPTION...] [FILE...]",
+    .purpose = "Make a dataset of text files.",
+    .examples = "  kp-featurize -o data --label delay --positive-if '> 15' "
+		"\\\n      --group-by origin --datetime date flights.csv\n",
+    .opt = options,
+    .operands_max = SIZE_MAX,
+};
+
 static void
 on_signal(int sig)
 {
@@ -157,6 +258,15 @@ set_task(struct arguments *a, struct schema *s)
 		     a->task);
 }
 
+/* NaN: not given. */
+static void
+check_share(const char *option, double share)
+{
+	if (!isnan(share) && !(share >= 0 && share < 1))
+		dief(EXIT_USAGE, "--%s: not at least 0 and below 1: %.15g",
+		     option, share);
+}
+
 static void
 set_split(const struct arguments *a, struct schema *s)
 {
@@ -165,7 +275,7 @@ set_split(const struct arguments *a, struct schema *s)
 	double test = isnan(a->test) ? 0 : a->test;
 	bool shares = !isnan(a->holdout) || !isnan(a->test);
 	enum split_by by = SPLIT_BY_HASH;
-	struct error err = ERROR_NONE;
+	struct error err;
 
 	if (a->o.columns.split && (shares || last))
 		dief(EXIT_USAGE, "--split: the column decides; no --holdout, "
@@ -173,6 +283,9 @@ set_split(const struct arguments *a, struct schema *s)
 	if (last && shares)
 		dief(EXIT_USAGE, "--holdout-last: no --holdout or --test "
 				 "besides");
+	check_share("holdout", a->holdout);
+	check_share("test", a->test);
+	check_share("holdout-last", a->holdout_last);
 	if (last != (a->o.columns.time != NULL))
 		dief(EXIT_USAGE, "--holdout-last and --time go together");
 	if (a->o.columns.split)
@@ -181,7 +294,8 @@ set_split(const struct arguments *a, struct schema *s)
 		by = SPLIT_BY_TIME;
 	if (split_rule_init(&s->split, by, (uint64_t)a->seed,
 			    last ? a->holdout_last : holdout, test, &err) < 0)
-		die(&err);
+		dief(EXIT_USAGE,
+		     "--holdout and --test leave nothing to train on");
 }
 
 /* Lines of pairs have no fields, and no categories. */
@@ -228,7 +342,7 @@ set_format(const struct arguments *a, struct schema *s)
 		return;
 	}
 	if (!c->label)
-		dief(EXIT_USAGE, "no --label");
+		opt_needed("label");
 	s->format.delimiter = delimiter_of(a->delimiter);
 	s->format.quoted = !is_second("quote", a->quote, "double", "none");
 	s->format.trim = a->trim;
@@ -410,139 +524,51 @@ run(const struct arguments *a, struct schema *s)
 	schema_release(s);
 }
 
+/* What the options say of files and memory. */
+static void
+set_places(struct featurize_options *o, int argc, char **argv, int first)
+{
+	o->files = (const char *const *)argv + first;
+	o->nfile = (size_t)(argc - first);
+	refuse_stdin_twice(o);
+	if (!o->output)
+		opt_needed("output");
+	if (o->memory_bytes < FEATURIZE_MEMORY_MIN)
+		dief(EXIT_USAGE, "--memory: at least 1M");
+	if (!o->tmpdir)
+		o->tmpdir = getenv("TMPDIR");
+	if (!o->tmpdir || !*o->tmpdir)
+		o->tmpdir = "/tmp";
+}
+
+static void
+set_schema(struct arguments *a, struct schema *s)
+{
+	schema_init(s);
+	if (a->schema) {
+		refuse_beside_schema(a);
+		load_schema(a, s);
+		return;
+	}
+	set_format(a, s);
+	set_rules(a, s);
+	set_task(a, s);
+	set_split(a, s);
+}
+
 int
 main(int argc, char **argv)
 {
-	struct arguments a = {
-	    .o = {.memory_bytes = (uint64_t)1 << 30, .stop = &stop},
-	    .missing_label = "skip",
-	    .bad_number = "error",
-	    .inf = "error",
-	    .ragged = "error",
-	    .delimiter = ",",
-	    .quote = "double",
-	    .format = "csv",
-	    .holdout = NAN,
-	    .test = NAN,
-	    .holdout_last = NAN,
-	    .seed = 1,
-	};
-	struct featurize_columns *c = &a.o.columns;
-	const struct opt opts[] = {
-	    {"output", 'o', OPT_STRING, &a.o.output, "DIR", "dataset to make",
-	     0, 0},
-	    {"force", 'f', OPT_FLAG, &a.o.force, NULL,
-	     "replace a dataset that is there", 0, 0},
-	    {NULL, 0, OPT_HEADING, NULL, NULL, "Columns", 0, 0},
-	    {"label", 0, OPT_STRING, &c->label, "COL", "what to predict", 0, 0},
-	    {"positive", 0, OPT_STRING, &a.positive, "VALUE",
-	     "rows with this label are positive, others negative", 0, 0},
-	    {"positive-if", 0, OPT_STRING, &a.positive_if, "'OP NUM'",
-	     "rows whose label compares so are positive: '> 15'", 0, 0},
-	    {"task", 0, OPT_STRING, &a.task, "TASK",
-	     "binary, multiclass or regression", 0, 0},
-	    {"group-by", 'g', OPT_LIST, &c->group_by, "COL",
-	     "a group for each value; repeat for composite keys", 0, 0},
-	    {"numeric", 0, OPT_LIST, &c->numeric, "A,B", "these are numbers", 0,
-	     0},
-	    {"float64", 0, OPT_LIST, &c->float64, "A,B|all",
-	     "numbers kept as float64", 0, 0},
-	    {"categorical", 0, OPT_LIST, &c->categorical, "A,B",
-	     "these are categories", 0, 0},
-	    {"datetime", 0, OPT_LIST, &c->datetime, "COL[=FMT]",
-	     "a date: gives month, weekday, hour and day", 0, 0},
-	    {"drop", 0, OPT_LIST, &c->drop, "A,B", "no features", 0, 0},
-	    {"weight", 0, OPT_STRING, &c->weight, "COL", "row weights", 0, 0},
-	    {"schema", 0, OPT_STRING, &a.schema, "FILE",
-	     "all of the above and below as in this dataset", 0, 0},
-	    {NULL, 0, OPT_HEADING, NULL, NULL, "Split", 0, 0},
-	    {"holdout", 0, OPT_REAL, &a.holdout, "F",
-	     "share of rows to select on (default 0.1)", 0, 0},
-	    {"test", 0, OPT_REAL, &a.test, "F",
-	     "share of rows kept for tests (default 0)", 0, 0},
-	    {"id", 0, OPT_LIST, &c->id, "A,B",
-	     "what makes a row itself, for the split", 0, 0},
-	    {"split", 0, OPT_STRING, &c->split, "COL",
-	     "the column says train, holdout or test", 0, 0},
-	    {"holdout-last", 0, OPT_REAL, &a.holdout_last, "F",
-	     "hold out the last share of each group by --time", 0, 0},
-	    {"time", 0, OPT_STRING, &c->time, "COL", "the time of a row", 0, 0},
-	    {"seed", 0, OPT_INT, &a.seed, "N", "of the split", 0, 0},
-	    {NULL, 0, OPT_HEADING, NULL, NULL, "Reading", 0, 0},
-	    {"format", 0, OPT_STRING, &a.format, "FORMAT", "csv or libsvm", 0,
-	     0},
-	    {"delimiter", 'd', OPT_STRING, &a.delimiter, "C",
-	     "between fields; \\t or tab for TSV", 0, 0},
-	    {"quote", 0, OPT_STRING, &a.quote, "QUOTE", "double or none", 0, 0},
-	    {"trim", 0, OPT_FLAG, &a.trim, NULL, "drop blanks around fields", 0,
-	     0},
-	    {"no-header", 0, OPT_FLAG, &a.no_header, NULL,
-	     "columns are called 1, 2, ...", 0, 0},
-	    {"rename-headers", 0, OPT_FLAG, &a.o.rename_headers, NULL,
-	     "number duplicate and blank names", 0, 0},
-	    {"missing", 0, OPT_STRING, &a.missing, "TOKENS",
-	     "fields that mean missing (default\n"
-	     ",NA,NaN,nan,null,NULL,None,?,-nan(ind):\n"
-	     "the empty field and eight words)",
-	     0, 0},
-	    {"missing-label", 0, OPT_STRING, &a.missing_label, "WHAT",
-	     "rows without a label: skip or error", 0, 0},
-	    {"ragged", 0, OPT_STRING, &a.ragged, "WHAT",
-	     "rows of another length: error, pad or skip", 0, 0},
-	    {"bad-number", 0, OPT_STRING, &a.bad_number, "WHAT",
-	     "no number or date: error or missing", 0, 0},
-	    {"inf", 0, OPT_STRING, &a.inf, "WHAT",
-	     "numbers that are not finite: error or missing", 0, 0},
-	    {NULL, 0, OPT_HEADING, NULL, NULL, "Storing", 0, 0},
-	    {"hash-bits", 0, OPT_INT, &a.hash_bits, "N",
-	     "keep hashes of so many bits, not values (0: values)", 0, 64},
-	    {"block-size", 0, OPT_BYTES, &a.o.block_bytes, "S",
-	     "bytes of a block (default group / 64, at most 4M)", 0, 0},
-	    {"memory", 0, OPT_BYTES, &a.o.memory_bytes, "S",
-	     "beyond it rows go to --tmpdir", 0, 0},
-	    {"tmpdir", 0, OPT_STRING, &a.o.tmpdir, "DIR",
-	     "for temporary files (default $TMPDIR or /tmp)", 0, 0},
-	    {"quiet", 'q', OPT_FLAG, &a.quiet, NULL, "no summary", 0, 0},
-	    {0},
-	};
-	const struct opt_program prog = {
-	    .usage = "-o DIR --label COL [OPTION...] [FILE...]",
-	    .purpose = "Make a dataset of text files.",
-	    .examples =
-		"  kp-featurize -o data --label delay --positive-if '> 15' "
-		"\\\n      --group-by origin --datetime date flights.csv\n",
-	    .opt = opts,
-	    .operands_max = SIZE_MAX,
-	};
+	int first = opt_parse(&program, argc, argv);
 	struct schema schema;
-	int first = opt_parse(&prog, argc, argv);
 
-	set_quiet(a.quiet);
-	a.o.files = (const char *const *)argv + first;
-	a.o.nfile = (size_t)(argc - first);
-	refuse_stdin_twice(&a.o);
-	if (!a.o.output)
-		dief(EXIT_USAGE, "no --output");
-	if (a.o.memory_bytes < FEATURIZE_MEMORY_MIN)
-		dief(EXIT_USAGE, "--memory: at least 1M");
-	if (!a.o.tmpdir)
-		a.o.tmpdir = getenv("TMPDIR");
-	if (!a.o.tmpdir || !*a.o.tmpdir)
-		a.o.tmpdir = "/tmp";
-	schema_init(&schema);
-	if (a.schema) {
-		refuse_beside_schema(&a);
-		load_schema(&a, &schema);
-	} else {
-		set_format(&a, &schema);
-		set_rules(&a, &schema);
-		set_task(&a, &schema);
-		set_split(&a, &schema);
-	}
-	if (a.o.nfile == 0 && isatty(STDIN_FILENO))
-		opt_short_help(&prog);
-	a.o.progress = progress_new("featurize", input_bytes(&a.o));
-	run(&a, &schema);
-	release_lists(c);
+	set_quiet(args.quiet);
+	set_places(&args.o, argc, argv, first);
+	set_schema(&args, &schema);
+	if (args.o.nfile == 0 && isatty(STDIN_FILENO))
+		opt_short_help(&program);
+	args.o.progress = progress_new("featurize", input_bytes(&args.o));
+	run(&args, &schema);
+	release_lists(&args.o.columns);
 	return EXIT_DONE;
 }

@@ -156,21 +156,25 @@ tell(const struct predict_options *o, const struct predict_report *report)
 			       ? "left out"
 			       : "answered by the prior";
 	if (report->unseen)
-		info("%" PRIu64 " rows of groups not seen in training: %s",
-		     report->unseen, fate);
+		info("%" PRIu64 " row%s of %s not seen in training: %s",
+		     report->unseen, report->unseen == 1 ? "" : "s",
+		     report->unseen == 1 ? "a group" : "groups", fate);
 	if (report->unseen_category)
-		info("%" PRIu64 " rows have a category not seen in training",
-		     report->unseen_category);
+		info("%" PRIu64 " row%s a category not seen in training",
+		     report->unseen_category,
+		     report->unseen_category == 1 ? " has" : "s have");
 	if (report->ragged)
-		info("%" PRIu64 " rows left out: a wrong number of fields",
-		     report->ragged);
+		info("%" PRIu64 " row%s left out: a wrong number of fields",
+		     report->ragged, report->ragged == 1 ? "" : "s");
 	if (report->left_out)
-		info("%" PRIu64 " rows left out: no label, or weight 0",
-		     report->left_out);
+		info("%" PRIu64 " row%s left out: no label, or weight 0",
+		     report->left_out, report->left_out == 1 ? "" : "s");
 	if (report->no_label)
-		info("%" PRIu64 " rows without a known label are not in the "
+		info("%" PRIu64 " row%s without a known label %s not in the "
 		     "metrics (first: \"%s\")",
-		     report->no_label, report->unknown_label);
+		     report->no_label, report->no_label == 1 ? "" : "s",
+		     report->no_label == 1 ? "is" : "are",
+		     report->unknown_label);
 }
 
 /* The words of every --keep. */

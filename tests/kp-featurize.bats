@@ -201,7 +201,7 @@ manifest() {
 	rejects 3 'kp-featurize: t.csv:3:5: 3 fields, the header has 2 (see --ragged)' \
 		--label y --ragged pad
 	text '1,2\n4\n'
-	rejects 3 'kp-featurize: t.csv:2:1: 1 fields, the first row has 2 (see --ragged)' \
+	rejects 3 'kp-featurize: t.csv:2:1: 1 field, the first row has 2 (see --ragged)' \
 		--label 1 --no-header
 }
 
@@ -304,6 +304,27 @@ manifest() {
 		--label delai
 	rejects 3 'kp-featurize: --numeric: no column "zzz" in t.csv' \
 		--label delay --numeric distance,zzz
+	rejects 3 'kp-featurize: --time: no column "year,month" in t.csv (it takes one column)' \
+		--label delay --time year,month --holdout-last 0.2
+	rejects 3 'kp-featurize: --group-by: no column "delay,distance" in t.csv (repeat it for more columns)' \
+		--label delay --group-by delay,distance
+}
+
+@test "a file of another delimiter is told" {
+	text 'd;g;x;y\n1;2;3;4\n'
+	rejects 3 'kp-featurize: --label: no column "y" in t.csv (one column "d;g;x;y": see --delimiter)' \
+		--label y
+	fails 3 'kp-featurize: --label: no column "y" in standard input (one column "d;g;x;y": see --delimiter)' \
+		kp-featurize -o data --label y <t.csv
+}
+
+@test "--positive-if on words names --positive" {
+	text 'y,x\nYes,1\n'
+	rejects 3 'kp-featurize: t.csv:2:1: "y": not a number: "Yes" (see --positive for words, or --bad-number)' \
+		--label y --positive-if '> 0'
+	text 'Yes 1:1\n'
+	rejects 3 'kp-featurize: t.csv:1:1: the label is not a number: "Yes" (see --positive for words, or --bad-number)' \
+		--format libsvm --positive-if '> 0'
 }
 
 @test "options that contradict each other are refused" {
@@ -332,12 +353,19 @@ manifest() {
 		--label y --inf clip
 	rejects 2 'kp-featurize: --delimiter: not one character: "ab"' \
 		--label y --delimiter ab
+	rejects 2 'kp-featurize: --label is given twice' --label y --label x
+	rejects 2 'kp-featurize: --holdout: not at least 0 and below 1: 1.5' \
+		--label y --holdout 1.5
+	rejects 2 'kp-featurize: --test: not at least 0 and below 1: -0.1' \
+		--label y --test -0.1
+	rejects 2 'kp-featurize: --holdout-last: not at least 0 and below 1: 1' \
+		--label y --holdout-last 1 --time t
 	rejects 2 'kp-featurize: --memory: at least 1M' --label y --memory 4K
-	rejects 2 'kp-featurize: no --label' -q
-	fails 2 'kp-featurize: no --output' kp-featurize --label y t.csv
+	rejects 2 'kp-featurize: --label is needed (try --help)' -q
+	fails 2 'kp-featurize: --output is needed (try --help)' kp-featurize --label y t.csv
 	rejects 2 'kp-featurize: --format libsvm has no columns to name but in --group-by' \
 		--format libsvm --label y
-	rejects 2 'kp-featurize: split: hold-out and test shares leave nothing to train on' \
+	rejects 2 'kp-featurize: --holdout and --test leave nothing to train on' \
 		--label y --holdout 0.5 --test 0.5
 }
 
@@ -779,6 +807,9 @@ summary() {
 	rm -r c
 	printf 'date,delay,origin\n2001-01-01,3,LAS\n' >t.csv
 	rejects 3 'kp-featurize: t.csv: no column "distance"' --schema a
+	printf 'date\n2001-01-01\n' >t.csv
+	rejects 3 'kp-featurize: t.csv: no columns "delay", "distance", "origin" (one column "date", where the delimiter is ",")' \
+		--schema a
 	rejects 2 'kp-featurize: --label: --schema has said it' \
 		--schema a --label x
 }

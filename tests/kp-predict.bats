@@ -115,8 +115,18 @@ without_answers() {
 
 @test "a feature column that is missing is an error" {
 	cut -d, -f1,2,3 a.csv >b.csv
-	fails 3 'kp-predict: b.csv: no column "colour"' \
+	fails 3 'kp-predict: b.csv: no columns "colour", "when"' \
 	    kp-predict -m m.kpm b.csv
+	cut -d, -f1,2,3,4 a.csv >b.csv
+	fails 3 'kp-predict: b.csv: no column "when"' \
+	    kp-predict -m m.kpm b.csv
+	sed '1s/when/wheN/' a.csv >b.csv
+	fails 3 'kp-predict: b.csv: no column "when" (did you mean "wheN"?)' \
+	    kp-predict -m m.kpm b.csv
+	tr , ';' <a.csv >b.csv
+	run --separate-stderr kp-predict -m m.kpm b.csv
+	equal "$status" 3
+	equal "$stderr" 'kp-predict: b.csv: no columns "site", "x", "colour", "when" (one column "id;site;x;colour;when;w;late;delay", where the delimiter is ",")'
 }
 
 @test "the label may be absent, but --metrics needs it" {
@@ -187,7 +197,7 @@ without_answers() {
 @test "a row of an unseen group is answered by the prior, counted" {
 	printf 'site,x,colour,when\nZ,1,red,2024-01-02\nA,1,red,2024-01-02\n' >in.csv
 	run --separate-stderr kp-predict -m m.kpm in.csv
-	equal "$stderr" "kp-predict: 1 rows of groups not seen in training: answered by the prior"
+	equal "$stderr" "kp-predict: 1 row of a group not seen in training: answered by the prior"
 	[[ ${lines[1]} == Z,1,red,2024-01-02,0.*,prior ]]
 	[[ ${lines[2]} == A,1,red,2024-01-02,0.*,group ]]
 }
@@ -200,7 +210,7 @@ without_answers() {
 	equal "${#lines[@]}" 2
 	run --separate-stderr kp-predict -m m.kpm --unseen-group=skip in.csv
 	equal "$status" 0
-	equal "$stderr" "kp-predict: 1 rows of groups not seen in training: left out"
+	equal "$stderr" "kp-predict: 1 row of a group not seen in training: left out"
 	equal "${#lines[@]}" 2
 }
 

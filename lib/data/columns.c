@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "data/datetime.h"
 
 /* Options that name columns; the bit of an option is 1 << its number. */
@@ -24,6 +25,9 @@ enum claim {
 
 #define BIT(claim) (1u << (claim))
 #define TYPES (BIT(NUMERIC) | BIT(FLOAT64) | BIT(CATEGORICAL) | BIT(DATETIME))
+
+#define SINGLE                                                                 \
+	(BIT(LABEL) | BIT(GROUP_BY) | BIT(WEIGHT) | BIT(SPLIT) | BIT(TIME))
 
 static const char *const option_name[NCLAIM] = {
     "--label",	 "--group-by",	  "--weight",	"--split",
@@ -66,7 +70,21 @@ static int
 no_column(const struct naming *m, enum claim by, const char *name)
 {
 	const char *close = opt_suggest(name, m->names);
+	char text[UTF8_QUOTE_SIZE];
 
+	if (m->n == 1)
+		return error_set(
+		    m->err, EXIT_DATA,
+		    "%s: no column \"%s\" in %s (one column \"%s\": see "
+		    "--delimiter)",
+		    option_name[by], name, m->file,
+		    utf8_quote(m->names[0], strlen(m->names[0]), text));
+	if (strchr(name, ',') && (BIT(by) & SINGLE))
+		return error_set(m->err, EXIT_DATA,
+				 "%s: no column \"%s\" in %s (%s)",
+				 option_name[by], name, m->file,
+				 by == GROUP_BY ? "repeat it for more columns"
+						: "it takes one column");
 	if (close)
 		return error_set(m->err, EXIT_DATA,
 				 "%s: no column \"%s\" in %s (did you mean "

@@ -5,15 +5,14 @@
 #include <string.h>
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "base/opt.h"
 #include "base/utf8.h"
 #include "data/datetime.h"
 #include "data/groupkey.h"
-#include "data/header.h"
+#include "data/labelrule.h"
+#include "data/match.h"
 #include "data/number.h"
 
-#define ABSENT (-1)
-#define LINEAR_CLASSES 8
+#define ABSENT MATCH_ABSENT
 
 /* The date and time of one column; rows sorted by time often repeat it. */
 struct moment {
@@ -37,7 +36,6 @@ struct step {
 static const char no_field[1];
 
 struct rowparse {
-	struct arena arena; /* names of the header */
 	const struct schema *s;
 	enum rowparse_need need;
 	size_t nfield;		     /* of every record */
@@ -59,73 +57,12 @@ struct rowparse {
 	bool empty_missing;
 	uint64_t missing_length[256]; /* by first byte: bit n is set if a
 					 token has min(n, 63) bytes */
-	uint32_t *class_order;	      /* [nclass] by bytes */
+	struct labelrule labels;
 
 	struct libsvm_row svm;
 	uint32_t *group_index; /* libsvm: [ngroup_column] */
 	struct strbuf scratch;
 };
-
-/* --- matching columns to fields --- */
-
-static int
-find_name(const char *const *names, const char *name)
-{
-	for (size_t i = 0; names[i]; i++) {
-		if (strcmp(names[i], name) == 0)
-			return (int)i;
-	}
-	return ABSENT;
-}
-
-static int
-no_column(const struct record *header, const char *const *names,
-	  const char *name, struct error *err)
-{
-	const char *close = opt_suggest(name, names);
-
-	if (close)
-		return error_set(err, EXIT_DATA,
-				 "%s: no column \"%s\" (did you mean "
-				 "\"%s\"?)",
-				 header->file, name, close);
-	return error_set(err, EXIT_DATA, "%s: no column \"%s\"", header->file,
-			 name);
-}
-
-static bool
-is_needed(const struct rowparse *p, const struct schema_column *c)
-{
-	if (c->roles & (ROLE_FEATURE | ROLE_GROUP))
-		return true;
-	return p->need == ROWPARSE_ALL && !(c->roles & ROLE_DROP);
-}
-
-/* Names that are blank or repeated are numbered as --rename-headers does,
- * which changes no other. */
-static int
-match_columns(struct rowparse *p, const struct record *header,
-	      struct error *err)
-{
-	const struct schema *s = p->s;
-	const char **names = NULL;
-
-	p->field = xcalloc(s->ncolumn + 1, sizeof(*p->field));
-	p->nfield = header ? header->nfield : s->ncolumn;
-	if (header) {
-		names = header_names(header, true, &p->arena, err);
-		if (!names)
-			return -1;
-	}
-	for (size_t c = 0; c < s->ncolumn; c++) {
-		const struct schema_column *col = &s->column[c];
-
-		p->field[c] = names ? find_name(names, col->name) : (int)c;
-		if (p->field[c] == ABSENT && is_needed(p, col))
-			return no_column(header, names, col->name, err);
-	}
-	return 0;
-}
 
 static void
 note_roles(struct rowparse *p)
@@ -221,25 +158,6 @@ note_missing(struct rowparse *p)
 	}
 }
 
-/* Insertion keeps it simple; the classes are ordered once. */
-static void
-note_classes(struct rowparse *p)
-{
-	const struct schema *s = p->s;
-
-	p->class_order = xcalloc(s->nclass + 1, sizeof(*p->class_order));
-	for (size_t i = 0; s->class_name && i < s->nclass; i++) {
-		size_t at = i;
-
-		while (at > 0 && strcmp(s->class_name[p->class_order[at - 1]],
-					s->class_name[i]) > 0) {
-			p->class_order[at] = p->class_order[at - 1];
-			at--;
-		}
-		p->class_order[at] = (uint32_t)i;
-	}
-}
-
 static void
 note_group_index(struct rowparse *p)
 {
@@ -260,13 +178,18 @@ rowparse_new(const struct schema *s, const struct record *header,
 	p->s = s;
 	p->need = need;
 	note_missing(p);
-	note_classes(p);
+	labelrule_init(&p->labels, s);
 	if (s->input == INPUT_LIBSVM) {
 		p->label = p->weight = p->split = p->time = ABSENT;
 		note_group_index(p);
 		return p;
 	}
-	if (match_columns(p, header, err) < 0) {
+	p->nfield = header ? header->nfield : s->ncolumn;
+	p->field = xcalloc(s->ncolumn + 1, sizeof(*p->field));
+	for (size_t c = 0; c < s->ncolumn; c++)
+		p->field[c] = (int)c;
+	if (header &&
+	    match_columns(s, header, need == ROWPARSE_ALL, p->field, err) < 0) {
 		rowparse_free(p);
 		return NULL;
 	}
@@ -288,11 +211,10 @@ rowparse_free(struct rowparse *p)
 	free(p->identity);
 	free(p->moment);
 	free(p->moment_of);
-	free(p->class_order);
+	labelrule_release(&p->labels);
 	free(p->group_index);
 	libsvm_row_release(&p->svm);
 	strbuf_release(&p->scratch);
-	arena_release(&p->arena);
 	free(p);
 }
 
@@ -330,6 +252,8 @@ static const struct complaint BEYOND_FLOAT = {"too large for float32",
 					      " (see --float64)"};
 static const struct complaint NOT_NUMBER = {"not a number",
 					    " (see --bad-number)"};
+static const struct complaint NOT_COMPARABLE = {
+    "not a number", " (see --positive for words, or --bad-number)"};
 static const struct complaint NOT_WEIGHT = {"not a weight", ""};
 static const struct complaint BEYOND_WEIGHT = {"beyond 1e140", ""};
 static const struct complaint NOT_PART = {"not train, holdout or test", ""};
@@ -386,6 +310,9 @@ no_number(const struct rowparse *p, const struct record *rec, uint32_t column,
 	if ((status == NUMBER_BAD ? p->s->bad_number : p->s->inf) ==
 	    BAD_MISSING)
 		return 0;
+	if (c == &NOT_NUMBER && (int)column == p->label &&
+	    p->s->positive_op != OP_NONE)
+		c = &NOT_COMPARABLE;
 	return bad_value(p, rec, column, c, err);
 }
 
@@ -470,71 +397,6 @@ read_moment(const struct rowparse *p, const struct record *rec,
 
 /* --- label, weight, split, time --- */
 
-static bool
-holds(enum threshold_op op, double x, double bound)
-{
-	switch (op) {
-	case OP_GT:
-		return x > bound;
-	case OP_GE:
-		return x >= bound;
-	case OP_LT:
-		return x < bound;
-	case OP_LE:
-		return x <= bound;
-	case OP_EQ:
-		return x == bound;
-	case OP_NE:
-		return x != bound;
-	default:
-		return false;
-	}
-}
-
-static int
-compare_class(const char *name, const char *text, size_t n)
-{
-	size_t len = strlen(name);
-	int c = memcmp(name, text, len < n ? len : n);
-
-	return c ? c : (len > n) - (len < n);
-}
-
-/* Number of the class of this name, -1 if none. */
-static int64_t
-find_class(const struct rowparse *p, const char *text, size_t n)
-{
-	const struct schema *s = p->s;
-	size_t lo = 0, hi = s->nclass;
-
-	if (s->nclass <= LINEAR_CLASSES) {
-		for (size_t i = 0; i < s->nclass; i++) {
-			if (compare_class(s->class_name[i], text, n) == 0)
-				return (int64_t)i;
-		}
-		return -1;
-	}
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		uint32_t at = p->class_order[mid];
-		int c = compare_class(s->class_name[at], text, n);
-
-		if (c == 0)
-			return at;
-		if (c < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return -1;
-}
-
-static bool
-is_positive(const struct schema *s, const char *text, size_t n)
-{
-	return s->positive && compare_class(s->positive, text, n) == 0;
-}
-
 /* 1: row->label is set, 0: missing, -1: error.  i is the label's field. */
 static int
 label_of_class(const struct rowparse *p, const struct record *rec, size_t i,
@@ -545,12 +407,13 @@ label_of_class(const struct rowparse *p, const struct record *rec, size_t i,
 	int64_t class;
 
 	if (s->positive) {
-		row->label = is_positive(s, row->label_text, row->label_bytes);
+		row->label =
+		    labelrule_is_positive(s, row->label_text, row->label_bytes);
 		return 1;
 	}
 	if (!s->class_name)
 		return 1;
-	class = find_class(p, row->label_text, row->label_bytes);
+	class = labelrule_class(&p->labels, row->label_text, row->label_bytes);
 	if (class >= 0) {
 		row->label = (double)class;
 		return 1;
@@ -561,26 +424,6 @@ label_of_class(const struct rowparse *p, const struct record *rec, size_t i,
 	return record_error(rec, i, err,
 			    "the label is none of the %zu classes: \"%s\"",
 			    s->nclass, text);
-}
-
-static int
-label_of_number(const struct rowparse *p, enum number_status status, double v,
-		struct typed_row *row)
-{
-	const struct schema *s = p->s;
-
-	if (status != NUMBER_OK)
-		return 0;
-	row->label = s->positive_op == OP_NONE
-			 ? v
-			 : holds(s->positive_op, v, s->positive_number);
-	return 1;
-}
-
-static bool
-label_is_number(const struct schema *s)
-{
-	return s->task == TASK_REGRESSION || s->positive_op != OP_NONE;
 }
 
 /* Where to point to for a column, even if its field was padded. */
@@ -603,12 +446,14 @@ read_label(const struct rowparse *p, const struct record *rec,
 
 	row->label_text = f->p;
 	row->label_bytes = f->n;
-	if (value_missing(p, f) && !is_positive(p->s, f->p, f->n))
+	if (value_missing(p, f) && !labelrule_is_positive(p->s, f->p, f->n))
 		return 0;
-	if (!label_is_number(p->s))
+	if (!labelrule_numeric(p->s))
 		return label_of_class(p, rec, (size_t)p->field[c], row, err);
 	got = read_f64(p, rec, c, &v, err);
-	return got <= 0 ? got : label_of_number(p, NUMBER_OK, v, row);
+	if (got > 0)
+		row->label = labelrule_of_number(p->s, v);
+	return got;
 }
 
 static int
@@ -796,9 +641,9 @@ check_fields(struct rowparse *p, const struct record *rec, enum row_fate *fate,
 		pad_fields(p, rec);
 		return 0;
 	}
-	return record_error(rec, at, err,
-			    "%zu fields, %s has %zu (see --ragged)",
-			    rec->nfield, than, p->nfield);
+	return record_error(
+	    rec, at, err, "%zu field%s, %s has %zu (see --ragged)", rec->nfield,
+	    rec->nfield == 1 ? "" : "s", than, p->nfield);
 }
 
 static int
@@ -919,23 +764,29 @@ libsvm_label(struct rowparse *p, const struct record *rec,
 
 	row->label_text = text;
 	row->label_bytes = n;
-	if (is_token(p, text, n) && !is_positive(p->s, text, n))
+	if (is_token(p, text, n) && !labelrule_is_positive(p->s, text, n))
 		return 0;
-	if (!label_is_number(p->s))
+	if (!labelrule_numeric(p->s))
 		return label_of_class(p, rec, 0, row, err);
 	status = number_f64(text, n, &v);
 	if (status == NUMBER_BAD && p->s->bad_number == BAD_ERROR)
 		return record_error(rec, 0, err,
 				    "the label is not a number: \"%s\" "
-				    "(see --bad-number)",
-				    utf8_quote(text, n, shown));
+				    "(see %s--bad-number)",
+				    utf8_quote(text, n, shown),
+				    p->s->positive_op == OP_NONE
+					? ""
+					: "--positive for words, or ");
 	if (status == NUMBER_NONFINITE && p->s->inf == BAD_ERROR)
 		return record_error(rec, 0, err,
 				    "the label is not finite (see --inf)");
 	if (status == NUMBER_HUGE && p->s->inf == BAD_ERROR)
 		return record_error(rec, 0, err,
 				    "the label is beyond 1e140 (see --inf)");
-	return label_of_number(p, status, v, row);
+	if (status != NUMBER_OK)
+		return 0;
+	row->label = labelrule_of_number(p->s, v);
+	return 1;
 }
 
 static int

@@ -345,8 +345,9 @@ explain_groups(const struct plan *p, const struct dataset *d,
 			strbuf_addf(&text, "%s%" PRIu64 " %s",
 				    text.len ? ", " : "", count[k], reason[k]);
 	line(out, "groups",
-	     "%zu: %" PRIu64 " trained, %" PRIu64 " fall back%s%s", ix->ngroup,
-	     ix->ngroup - fallback, fallback, text.len ? ": " : "", text.buf);
+	     "%zu: %" PRIu64 " trained, %" PRIu64 " fall%s back%s%s",
+	     ix->ngroup, ix->ngroup - fallback, fallback,
+	     fallback == 1 ? "s" : "", text.len ? ": " : "", text.buf);
 	strbuf_release(&text);
 }
 

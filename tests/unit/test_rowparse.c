@@ -167,6 +167,23 @@ lacking(void)
 	CHECK_ERROR(begin("x,colour,day,country,w\n", ROWPARSE_ALL, &err), err,
 		    EXIT_DATA, "t.csv: no column \"y\"");
 	end();
+	CHECK_ERROR(begin("x,color,country\n", ROWPARSE_ALL, &err), err,
+		    EXIT_DATA,
+		    "t.csv: no columns \"y\", \"colour\", \"day\", \"w\"");
+	end();
+	CHECK_ERROR(begin("x;colour;day\n", ROWPARSE_FEATURES, &err), err,
+		    EXIT_DATA,
+		    "t.csv: no columns \"country\", \"x\", \"colour\", \"day\" "
+		    "(one column \"x;colour;day\", where the delimiter is "
+		    "\",\")");
+	end();
+	/* a column in use is not what was meant */
+	make_schema();
+	schema.column[WEIGHT].name = "colours";
+	CHECK_ERROR(begin("x,colours,day,country\n", ROWPARSE_FEATURES, &err),
+		    err, EXIT_DATA, "t.csv: no column \"colour\"");
+	schema.column[WEIGHT].name = "w";
+	end();
 }
 
 static void
