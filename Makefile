@@ -9,7 +9,8 @@
 # make lint        man pages and shell scripts
 # make install     into $(DESTDIR)$(PREFIX)
 #
-# SAN=1 builds under AddressSanitizer and UBSan, in build-san.
+# SAN=1 builds under AddressSanitizer and UBSan, in build-san.  V=1 shows
+# whole commands and not their names.
 
 PREFIX   ?= /usr/local
 CFLAGS   ?= -O2 -g
@@ -52,39 +53,52 @@ obj    := $(plain:%.c=$(B)/%.o) $(foreach i,$(isa),$(kernel:%.c=$(B)/%.$(i).o))
 main   := $(patsubst %.c,$(B)/%.o,$(wildcard cmd/*.c tests/unit/test_*.c))
 fobj   := $(src:%.c=$(F)/%.o)
 
+# "CC lib/base/opt.o" in place of the command; nothing under make -s.
+silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+short   = @$(if $(V)$(silent),,echo '$(1) $(@:$(B)/%=%)')
+Q      := $(if $(V),,@)
+
 all: $(prog)
 
 $(B)/bin/%: $(B)/cmd/%.o $(B)/libkp.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call short,LD)
+	$Q$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(B)/test/%: $(B)/tests/unit/%.o $(B)/libkp.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call short,LD)
+	$Q$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(B)/libkp.a: $(obj)
-	$(RM) $@ && $(AR) rcs $@ $^
+	$(call short,AR)
+	$Q$(RM) $@ && $(AR) rcs $@ $^
 
 define kernel_rule
 $(B)/%_kernel.$(1).o: %_kernel.c
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) $$(ALL_CPPFLAGS) $(isa_$(1)) -c -o $$@ $$<
+	$$(call short,CC)
+	$$Q$$(CC) $$(ALL_CFLAGS) $$(ALL_CPPFLAGS) $(isa_$(1)) -c -o $$@ $$<
 endef
 $(foreach i,$(isa),$(eval $(call kernel_rule,$(i))))
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) -c -o $@ $<
+	$(call short,CC)
+	$Q$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) -c -o $@ $<
 
 $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(F)/libkp.a
-	$(CLANG) $(SANFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+	$(call short,LD)
+	$Q$(CLANG) $(SANFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 $(F)/libkp.a: $(fobj)
-	$(RM) $@ && $(AR) rcs $@ $^
+	$(call short,AR)
+	$Q$(RM) $@ && $(AR) rcs $@ $^
 
 $(F)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CLANG) $(STD) $(SANFLAGS) -O1 -g -fsanitize=fuzzer-no-link \
+	$(call short,CC)
+	$Q$(CLANG) $(STD) $(SANFLAGS) -O1 -g -fsanitize=fuzzer-no-link \
 	    $(ALL_CPPFLAGS) -DKP_ONLY_BASE -DKP_ISA=base -c -o $@ $<
 
 deps:

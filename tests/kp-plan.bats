@@ -168,6 +168,9 @@ l2_values() {
 }
 
 @test "a learner that does not fit the label is exit 2" {
+	kp-featurize -q --label y -o numbers "$BATS_FILE_TMPDIR/in.csv"
+	fails 2 'kp-plan: --learner logistic: logistic needs a binary label (see --task, --positive and --positive-if of kp-featurize)' \
+	    pipeline 'kp-partition -p 1 numbers | kp-plan --learner logistic'
 	run --separate-stderr kp-plan --learner linear partition.json
 	[ "$status" -eq 2 ]
 	[[ $stderr == 'kp-plan: --learner linear: '* ]]

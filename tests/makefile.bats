@@ -89,6 +89,26 @@ install -q -y --no-install-recommends bats jq"
 	[[ $output == *$'\nskipped: left out (no reason)\n'* ]]
 }
 
+@test "make names what it makes; V=1 shows how, -s nothing" {
+	small_project
+	rm -r lib/base lib/data
+	mkdir -p cmd lib/base
+	echo 'int one; extern int one;' >lib/base/one.c
+	echo 'int main(void) { return 0; }' >cmd/kp-x.c
+	run -0 make
+	equal "$output" 'CC cmd/kp-x.o
+CC lib/base/one.o
+AR libkp.a
+LD bin/kp-x'
+	touch cmd/kp-x.c
+	run -0 make -s
+	equal "$output" ""
+	touch cmd/kp-x.c
+	run -0 make V=1
+	equal "${#lines[@]}" 2
+	[[ $output == *" -c -o build/cmd/kp-x.o cmd/kp-x.c"* ]]
+}
+
 @test "make install puts programs and man pages under DESTDIR" {
 	small_project
 	rm -r lib/base lib/data
