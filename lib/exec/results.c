@@ -433,6 +433,8 @@ results_write_bundle(struct results *r, const char *path, struct error *err)
 	    .data_fingerprint = dataset_fingerprint(r->data),
 	    .seed = space->seed,
 	    .epochs = r->plan.epochs,
+	    .min_rows = r->plan.min_rows,
+	    .min_holdout = r->min_holdout,
 	    .prior = r->prior,
 	};
 	struct bundle_writer *w;

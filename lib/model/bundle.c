@@ -77,6 +77,10 @@ header_json(const struct bundle_header *h, size_t noutput, struct strbuf *sb)
 	jout_uint(&j, h->seed);
 	jout_key(&j, "epochs");
 	jout_uint(&j, h->epochs);
+	jout_key(&j, "min_rows");
+	jout_uint(&j, h->min_rows);
+	jout_key(&j, "min_holdout");
+	jout_uint(&j, h->min_holdout);
 	jout_key(&j, "prior");
 	jout_array(&j);
 	for (size_t i = 0; i < noutput; i++)
@@ -346,8 +350,9 @@ static int
 load_header(struct bundle *b, const struct jvalue *v, struct error *err)
 {
 	static const char *const known[] = {
-	    "format", "version", "schema", "learner", "space", "by",
-	    "data",   "seed",	 "epochs", "prior",   NULL};
+	    "format",	   "version", "schema", "learner", "space",
+	    "by",	   "data",    "seed",	"epochs",  "min_rows",
+	    "min_holdout", "prior",   NULL};
 	struct bundle_header *h = &b->header;
 	const struct jvalue *schema;
 	uint64_t epochs;
@@ -363,7 +368,9 @@ load_header(struct bundle *b, const struct jvalue *v, struct error *err)
 	    load_prior(b, v, err) < 0 ||
 	    jsonio_get_u64(v, "data", &h->data_fingerprint, err) < 0 ||
 	    jsonio_get_u64(v, "seed", &h->seed, err) < 0 ||
-	    jsonio_get_u64(v, "epochs", &epochs, err) < 0)
+	    jsonio_get_u64(v, "epochs", &epochs, err) < 0 ||
+	    jsonio_get_u64(v, "min_rows", &h->min_rows, err) < 0 ||
+	    jsonio_get_u64(v, "min_holdout", &h->min_holdout, err) < 0)
 		return -1;
 	if (epochs > UINT32_MAX)
 		return error_set(err, EXIT_CORRUPT, "\"epochs\": too large");

@@ -59,6 +59,7 @@ struct bundle_header {
 	enum metric_kind by;
 	uint64_t data_fingerprint, seed;
 	uint32_t epochs;
+	uint64_t min_rows, min_holdout; /* of kp-plan, kp-select */
 	const double *prior; /* [noutput]: answer for unseen groups */
 };
 
