@@ -74,7 +74,7 @@ bad_rows(void)
 	BAD("1 3:", "3: not a number: \"3:\"");
 	BAD("1 3:1:2", "3: not a number: \"3:1:2\"");
 	BAD("1 3:nan", "3: not a finite number: \"3:nan\"");
-	BAD("1 3:1e999", "3: not a finite number: \"3:1e999\"");
+	BAD("1 3:1e999", "3: beyond 1e140: \"3:1e999\"");
 	BAD("1 qid:x 3:1", "3: not an index from 0 to 4294967294: \"qid:x\"");
 	BAD("1 3:0123456789012345678901234567890123456789x",
 	    "3: not a number: "
