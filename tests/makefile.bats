@@ -4,7 +4,7 @@ load helper
 
 setup() {
 	kp_setup
-	unset MAKEFLAGS MFLAGS MAKELEVEL KP_COUNTS
+	unset MAKEFLAGS MFLAGS MAKELEVEL KP_COUNTS SAN V
 }
 
 # A small project of the real Makefile around lib/base/one.c.
