@@ -28,7 +28,7 @@ SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	-fno-omit-frame-pointer
 ALL_CFLAGS   = $(STD) $(CFLAGS) $(if $(SAN),$(SANFLAGS))
 ALL_CPPFLAGS = -Ilib -D_GNU_SOURCE -MMD -MP $(ISA_CPPFLAGS) $(CPPFLAGS)
-LDLIBS = -Wl,--as-needed -lcsv -llz4 -ljansson -lxxhash -lopenblas -lpthread -lm
+LDLIBS = -Wl,--as-needed -lcsv -llz4 -ljansson -lxxhash -lpthread -lm
 
 # A vector kernel, lib/*/*_kernel.c, is compiled once for each instruction set
 # and chosen at run time.  Never -mfma: it would change the bits of results.
