@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "base/strbuf.h"
 
 void put_u8(struct strbuf *sb, uint8_t v);
@@ -28,6 +29,33 @@ void put_f32s(struct strbuf *sb, const float *v, size_t n);
 void put_f64s(struct strbuf *sb, const double *v, size_t n);
 void put_u32s(struct strbuf *sb, const uint32_t *v, size_t n);
 void put_u64s(struct strbuf *sb, const uint64_t *v, size_t n);
+
+/* Whether the n bytes at a and b are the same; quick where n is small. */
+static inline bool
+same_bytes(const void *a, const void *b, size_t n)
+{
+	const char *p = a, *q = b;
+	uint64_t x = 0, y = 0, z = 0, w = 0;
+
+	if (n > 16)
+		return memcmp(a, b, n) == 0;
+	if (n >= 8) {
+		memcpy(&x, p, 8);
+		memcpy(&y, q, 8);
+		memcpy(&z, p + n - 8, 8);
+		memcpy(&w, q + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(&x, p, 4);
+		memcpy(&y, q, 4);
+		memcpy(&z, p + n - 4, 4);
+		memcpy(&w, q + n - 4, 4);
+	} else {
+		while (n > 0 && p[n - 1] == q[n - 1])
+			n--;
+		return n == 0;
+	}
+	return x == y && z == w;
+}
 
 struct cursor {
 	const uint8_t *p, *end;

@@ -1,5 +1,6 @@
 #include "base/hash.h"
 
+#define XXH_INLINE_ALL /* most of what is hashed is a few bytes */
 #include <xxhash.h>
 #include "base/error.h"
 

@@ -6,8 +6,16 @@
 void
 groupkey_add(struct strbuf *key, const void *p, size_t n)
 {
-	put_u32(key, (uint32_t)n);
-	strbuf_add(key, p, n);
+	char *to;
+
+	strbuf_reserve(key, 4 + n);
+	to = key->buf + key->len;
+	for (int i = 0; i < 4; i++)
+		to[i] = (char)(n >> (8 * i));
+	if (n)
+		memcpy(to + 4, p, n);
+	key->len += 4 + n;
+	key->buf[key->len] = '\0';
 }
 
 /* The next field, cut where the bytes end; false if there is none. */

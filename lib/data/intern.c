@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/bytes.h"
 #include "base/mem.h"
 
 #define FIRST_SLOTS 64
@@ -22,7 +23,7 @@ probe(const struct intern *t, const char *p, size_t n, uint64_t hash)
 		if (s->tag != tag)
 			continue;
 		e = &t->entry[s->id1 - 1];
-		if (e->hash == hash && e->n == n && memcmp(e->p, p, n) == 0)
+		if (e->hash == hash && e->n == n && same_bytes(e->p, p, n))
 			return i;
 	}
 }

@@ -262,12 +262,35 @@ exact_f64(const struct decimal *d)
 	return d->e10 < 0 ? v / POW10_F64[-d->e10] : v * POW10_F64[d->e10];
 }
 
+/* The value of one to eight digits, perhaps behind a minus: what most fields
+ * are; a float32 too if rounded.  False if the text is anything else. */
+static inline bool
+short_integer(const char *p, size_t n, double *v)
+{
+	const char *end = p + n;
+	bool negative = n > 0 && *p == '-';
+	uint32_t m = 0;
+
+	p += negative;
+	if (p == end || end - p > 8)
+		return false;
+	do {
+		if (digit(*p) > 9)
+			return false;
+		m = m * 10 + digit(*p);
+	} while (++p < end);
+	*v = negative ? -(double)m : (double)m;
+	return true;
+}
+
 enum number_status
 number_f64(const char *p, size_t n, double *v)
 {
 	struct decimal d;
 	double x;
 
+	if (short_integer(p, n, v))
+		return NUMBER_OK;
 	if (!take_apart(p, n, &d))
 		return nonfinite(p, n, v);
 	if (d.many)
@@ -304,8 +327,13 @@ enum number_status
 number_f32(const char *p, size_t n, float *v)
 {
 	struct decimal d;
-	double x = -1;
+	double x;
 
+	if (short_integer(p, n, &x)) {
+		*v = (float)x;
+		return NUMBER_OK;
+	}
+	x = -1;
 	if (!take_apart(p, n, &d)) {
 		enum number_status status = nonfinite(p, n, &x);
 		if (status != NUMBER_BAD)

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <errno.h>
 #include <unistd.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -242,6 +245,15 @@ fill(struct record_reader *r, struct error *err)
 }
 
 typedef unsigned char lane __attribute__((vector_size(16)));
+
+#ifdef __SSE2__
+/* The bits of sixteen bytes, each all ones or all zeros. */
+static inline uint64_t
+lane_bits(lane hit)
+{
+	return (uint64_t)_mm_movemask_epi8((__m128i)hit);
+}
+#else
 typedef uint64_t lane64 __attribute__((vector_size(16)));
 
 /* The lowest bits of eight bytes, first byte first, as an eight-bit number. */
@@ -253,6 +265,15 @@ gather_bits(uint64_t bytes)
 	bytes &= UINT64_C(0x0101010101010101);
 	return bytes * UINT64_C(0x0102040810204080) >> 56;
 }
+
+static inline uint64_t
+lane_bits(lane hit)
+{
+	lane64 half = (lane64)hit;
+
+	return gather_bits(half[0]) | gather_bits(half[1]) << 8;
+}
+#endif
 
 static inline lane
 splat(unsigned char c)
@@ -268,12 +289,10 @@ needle_bits(const char *p, const lane needle[4])
 
 	for (int i = 0; i < LANE_BYTES / 16; i++) {
 		lane x;
-		lane64 hit;
 		memcpy(&x, p + (size_t)i * 16, sizeof x);
-		hit = (lane64)((x == needle[0]) | (x == needle[1]) |
-			       (x == needle[2]) | (x == needle[3]));
-		bits |= gather_bits(hit[0]) << (16 * i);
-		bits |= gather_bits(hit[1]) << (16 * i + 8);
+		bits |= lane_bits((lane)((x == needle[0]) | (x == needle[1]) |
+					 (x == needle[2]) | (x == needle[3])))
+			<< (16 * i);
 	}
 	return bits;
 }
@@ -374,25 +393,23 @@ split_fields(struct record_reader *r)
 	size_t i = r->walked, k = r->nfield, at = r->at;
 	unsigned char c = 0;
 
-	for (; i < n; i++) {
-		size_t quote = 0;
-		c = (unsigned char)buf[index[i]];
-		if (c == '"' && k < cap) {
-			size_t j = closing_quote(r, i, at);
-			if (j == 0)
-				break;
-			i = j + 1;
-			quote = 1;
-			c = (unsigned char)buf[index[i]];
+	for (; i < n && k < cap; i++) {
+		size_t pos = index[i], quote = 0;
+		c = (unsigned char)buf[pos];
+		if (c == '"' && (quote = closing_quote(r, i, at)) > 0) {
+			i = quote + 1;
+			pos = index[i];
+			c = (unsigned char)buf[pos];
 			r->last_quoted = c != delimiter;
+			quote = 1;
 		}
-		if (c != delimiter || k == cap)
+		if (c != delimiter)
 			break;
 		field[k].p = buf + at + quote;
-		field[k].n = index[i] - at - 2 * quote;
+		field[k].n = pos - at - 2 * quote;
 		field[k].column = (uint32_t)(at - start) + 1;
 		field[k++].line = 0;
-		at = index[i] + 1;
+		at = pos + 1;
 	}
 	r->walked = i;
 	r->nfield = r->nview = k;

@@ -3,19 +3,28 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
-static size_t
-cell_bytes(const struct schema_feature *f)
+static const size_t CELL_BYTES[] = {[CELL_F32] = 4,
+				    [CELL_F64] = 8,
+				    [CELL_CATEGORY] = 4,
+				    [CELL_PART] = 1,
+				    [CELL_SPARSE] = 4};
+
+static enum cell
+cell_of(const struct schema_feature *f)
 {
 	switch (f->kind) {
+	case FEATURE_F32:
+		return CELL_F32;
 	case FEATURE_F64:
-		return 8;
+		return CELL_F64;
 	case FEATURE_CATEGORY:
-		return f->part == DT_NONE ? 4 : 1;
+		return f->part == DT_NONE ? CELL_CATEGORY : CELL_PART;
 	default:
-		return 4;
+		return CELL_SPARSE;
 	}
 }
 
@@ -48,6 +57,7 @@ rowcode_init(struct rowcode *rc, const struct schema *s, size_t limit_bytes)
 	*rc = (struct rowcode){.s = s, .limit_bytes = limit_bytes};
 	strbuf_init(&rc->row);
 	rc->cell_at = xcalloc(s->nfeature + 1, sizeof(*rc->cell_at));
+	rc->cell = xcalloc(s->nfeature + 1, sizeof(*rc->cell));
 	rc->values = xcalloc(s->nfeature + 1, sizeof(*rc->values));
 	rc->values_bytes = xcalloc(s->nfeature + 1, sizeof(*rc->values_bytes));
 	rc->last = xcalloc(s->nfeature + 1, sizeof(*rc->last));
@@ -61,10 +71,10 @@ rowcode_init(struct rowcode *rc, const struct schema *s, size_t limit_bytes)
 	}
 	for (size_t i = 0; i < s->nfeature; i++) {
 		rc->cell_at[i] = at;
-		at += cell_bytes(&s->feature[i]);
+		rc->cell[i] = cell_of(&s->feature[i]);
+		at += CELL_BYTES[rc->cell[i]];
 		rc->last[i] = INTERN_NONE;
-		if (s->feature[i].part != DT_NONE &&
-		    s->feature[i].part != DT_DAY)
+		if (rc->cell[i] == CELL_PART)
 			intern_parts(&rc->values[i]);
 	}
 	rc->fixed_bytes = at;
@@ -76,6 +86,7 @@ rowcode_release(struct rowcode *rc)
 	for (size_t i = 0; i < rc->s->nfeature; i++)
 		intern_release(&rc->values[i]);
 	free(rc->cell_at);
+	free(rc->cell);
 	free(rc->values);
 	free(rc->values_bytes);
 	free(rc->last);
@@ -88,17 +99,16 @@ intern_value(struct rowcode *rc, size_t i, const struct typed_value *v)
 {
 	struct intern *t = &rc->values[i];
 	uint64_t hash = hash64(v->p, v->n);
-	size_t before = t->nentry, bytes;
-	uint32_t number;
+	uint32_t number = intern_find(t, v->p, v->n, hash);
+	size_t bytes;
 
-	if (rc->interned_bytes >= rc->limit_bytes || before >= CODE_LIMIT)
-		return intern_find(t, v->p, v->n, hash);
+	if (number != INTERN_NONE || rc->interned_bytes >= rc->limit_bytes ||
+	    t->nentry >= CODE_LIMIT)
+		return number;
 	number = intern_add(t, v->p, v->n, hash);
-	if (t->nentry > before) {
-		bytes = intern_bytes(t);
-		rc->interned_bytes += bytes - rc->values_bytes[i];
-		rc->values_bytes[i] = bytes;
-	}
+	bytes = intern_bytes(t);
+	rc->interned_bytes += bytes - rc->values_bytes[i];
+	rc->values_bytes[i] = bytes;
 	return number;
 }
 
@@ -111,7 +121,7 @@ number_of(struct rowcode *rc, size_t i, const struct typed_value *v)
 	if (number != INTERN_NONE) {
 		const struct intern_entry *e = &rc->values[i].entry[number];
 
-		if (e->n == v->n && memcmp(e->p, v->p, v->n) == 0)
+		if (e->n == v->n && same_bytes(e->p, v->p, v->n))
 			return number;
 	}
 	number = intern_value(rc, i, v);
@@ -139,28 +149,37 @@ put_category(struct rowcode *rc, size_t i, const struct typed_value *v)
 	strbuf_add(&rc->row, v->p, v->n);
 }
 
-/* Inline values may move the row, so its address is taken each time. */
+/* Inline values may move the row. */
 static void
 put_cells(struct rowcode *rc, const struct typed_value *v)
 {
-	const struct schema_feature *f = rc->s->feature;
+	const enum cell *kind = rc->cell;
 	const size_t *at = rc->cell_at;
+	char *row = rc->row.buf;
 	size_t n = rc->s->nfeature;
 
 	for (size_t i = 0; i < n; i++, v++) {
-		char *cell = rc->row.buf + at[i];
-		double x = v->missing ? NAN : v->number;
-		float narrow = (float)x;
+		double x = v->number;
+		float narrow;
 
-		if (f[i].kind == FEATURE_F32)
-			memcpy(cell, &narrow, sizeof(narrow));
-		else if (f[i].kind == FEATURE_F64)
-			memcpy(cell, &x, sizeof(x));
-		else if (f[i].part == DT_NONE)
+		switch (kind[i]) {
+		case CELL_CATEGORY:
 			put_category(rc, i, v);
-		else
-			*cell =
-			    (char)(v->missing ? PART_MISSING : (int)v->number);
+			row = rc->row.buf;
+			break;
+		case CELL_PART:
+			row[at[i]] = (char)(v->missing ? PART_MISSING : (int)x);
+			break;
+		case CELL_F32:
+			narrow = v->missing ? NAN : (float)x;
+			memcpy(row + at[i], &narrow, sizeof(narrow));
+			break;
+		default:
+			if (v->missing)
+				x = NAN;
+			memcpy(row + at[i], &x, sizeof(x));
+			break;
+		}
 	}
 }
 

@@ -36,10 +36,13 @@
 #define ROW_SPLIT_AT 4
 #define ROW_LABEL_AT 8
 
+enum cell { CELL_F32, CELL_F64, CELL_CATEGORY, CELL_PART, CELL_SPARSE };
+
 struct rowcode {
 	const struct schema *s;
 	size_t weight_at, time_at; /* 0: none */
 	size_t *cell_at;	   /* [nfeature] */
+	enum cell *cell;	   /* [nfeature] */
 	size_t fixed_bytes;
 	struct intern *values; /* [nfeature] of categories */
 	size_t *values_bytes;  /* [nfeature] as counted last */

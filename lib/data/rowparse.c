@@ -21,15 +21,15 @@ struct moment {
 	size_t n; /* bytes of text; 0: nothing kept */
 	char text[40];
 	struct datetime dt;
+	struct typed_value value[DT_DAY + 1]; /* by part */
 };
 
 /* How a feature is read. */
 struct step {
 	enum { STEP_F32, STEP_F64, STEP_CATEGORY, STEP_PART } op;
 	uint32_t column;
-	uint32_t field;	 /* in the record */
-	uint32_t moment; /* STEP_PART */
-	enum datetime_part part;
+	uint32_t field;			/* in the record */
+	const struct typed_value *part; /* STEP_PART: of a moment */
 };
 
 /* What a field holds that a short record was padded with. */
@@ -46,7 +46,7 @@ struct rowparse {
 	int *field; /* [ncolumn] position in the record, or ABSENT */
 
 	int label, weight, split, time; /* columns, or ABSENT */
-	uint32_t *identity;		/* columns */
+	uint32_t *identity;		/* fields */
 	size_t nidentity;
 	bool has_identity;
 
@@ -58,6 +58,7 @@ struct rowparse {
 	uint64_t missing_length[256]; /* by first byte: bit n is set if a
 					 token has min(n, 63) bytes */
 	struct labelrule labels;
+	bool label_numeric;
 
 	struct libsvm_row svm;
 	uint32_t *group_index; /* libsvm: [ngroup_column] */
@@ -94,7 +95,7 @@ note_roles(struct rowparse *p)
 
 		if (named_id ? !(roles & ROLE_ID) : !!(roles & ROLE_GROUP))
 			continue;
-		p->identity[p->nidentity++] = (uint32_t)c;
+		p->identity[p->nidentity++] = (uint32_t)p->field[c];
 		if (p->field[c] == ABSENT)
 			p->has_identity = false;
 	}
@@ -131,10 +132,10 @@ note_steps(struct rowparse *p)
 
 		step->column = f->column;
 		step->field = (uint32_t)p->field[f->column];
-		step->part = f->part;
 		if (f->part != DT_NONE) {
 			step->op = STEP_PART;
-			step->moment = (uint32_t)p->moment_of[f->column];
+			step->part =
+			    &p->moment[p->moment_of[f->column]].value[f->part];
 		} else if (f->kind == FEATURE_CATEGORY) {
 			step->op = STEP_CATEGORY;
 		} else {
@@ -179,6 +180,7 @@ rowparse_new(const struct schema *s, const struct record *header,
 	p->need = need;
 	note_missing(p);
 	labelrule_init(&p->labels, s);
+	p->label_numeric = labelrule_numeric(s);
 	if (s->input == INPUT_LIBSVM) {
 		p->label = p->weight = p->split = p->time = ABSENT;
 		note_group_index(p);
@@ -371,6 +373,33 @@ no_date(const struct rowparse *p, const struct record *rec, uint32_t column,
 	return -1;
 }
 
+static void
+set_parts(struct moment *m)
+{
+	static const char *const text[] = {"0",	 "1",  "2",  "3",  "4",	 "5",
+					   "6",	 "7",  "8",  "9",  "10", "11",
+					   "12", "13", "14", "15", "16", "17",
+					   "18", "19", "20", "21", "22", "23"};
+	const int number[] = {[DT_MONTH] = m->dt.month,
+			      [DT_WEEKDAY] = m->dt.weekday,
+			      [DT_HOUR] = m->dt.hour};
+
+	for (int part = DT_NONE + 1; part <= DT_DAY; part++) {
+		struct typed_value *v = &m->value[part];
+
+		v->missing = m->missing;
+		if (m->missing)
+			continue;
+		if (part == DT_DAY) {
+			v->number = m->dt.day;
+			continue;
+		}
+		v->number = number[part];
+		v->p = text[number[part]];
+		v->n = number[part] < 10 ? 1 : 2;
+	}
+}
+
 static int
 read_moment(const struct rowparse *p, const struct record *rec,
 	    struct moment *m, struct error *err)
@@ -378,16 +407,15 @@ read_moment(const struct rowparse *p, const struct record *rec,
 	const struct schema_column *c = &p->s->column[m->column];
 	const struct field *f = field_of(p, m->column);
 
-	if (m->n && f->n == m->n && memcmp(f->p, m->text, m->n) == 0)
+	if (m->n && f->n == m->n && same_bytes(f->p, m->text, m->n))
 		return 0;
 	m->n = 0;
-	m->missing = value_missing(p, f);
+	m->missing = value_missing(p, f) ||
+		     datetime_parse(f->p, f->n, c->datetime_format, &m->dt) < 0;
+	set_parts(m);
 	if (m->missing)
-		return 0;
-	if (datetime_parse(f->p, f->n, c->datetime_format, &m->dt) < 0) {
-		m->missing = true;
-		return no_date(p, rec, m->column, err);
-	}
+		return value_missing(p, f) ? 0
+					   : no_date(p, rec, m->column, err);
 	if (f->n <= sizeof(m->text)) {
 		memcpy(m->text, f->p, f->n);
 		m->n = f->n;
@@ -448,7 +476,7 @@ read_label(const struct rowparse *p, const struct record *rec,
 	row->label_bytes = f->n;
 	if (value_missing(p, f) && !labelrule_is_positive(p->s, f->p, f->n))
 		return 0;
-	if (!labelrule_numeric(p->s))
+	if (!p->label_numeric)
 		return label_of_class(p, rec, (size_t)p->field[c], row, err);
 	got = read_f64(p, rec, c, &v, err);
 	if (got > 0)
@@ -506,7 +534,7 @@ hash_bucket(const struct rowparse *p)
 	struct split_identity id = p->start;
 
 	for (size_t i = 0; i < p->nidentity; i++) {
-		const struct field *f = field_of(p, p->identity[i]);
+		const struct field *f = &p->fields[p->identity[i]];
 
 		split_identity_add(&id, f->p, f->n);
 	}
@@ -538,28 +566,6 @@ read_split(const struct rowparse *p, const struct record *rec, uint8_t *split,
 
 /* --- features --- */
 
-static void
-part_value(const struct moment *m, enum datetime_part part,
-	   struct typed_value *v)
-{
-	static const char *const text[] = {"0",	 "1",  "2",  "3",  "4",	 "5",
-					   "6",	 "7",  "8",  "9",  "10", "11",
-					   "12", "13", "14", "15", "16", "17",
-					   "18", "19", "20", "21", "22", "23"};
-	int number = part == DT_MONTH	  ? m->dt.month
-		     : part == DT_WEEKDAY ? m->dt.weekday
-					  : m->dt.hour;
-
-	v->missing = m->missing;
-	if (v->missing)
-		return;
-	v->number = part == DT_DAY ? m->dt.day : number;
-	if (part == DT_DAY)
-		return;
-	v->p = text[number];
-	v->n = number < 10 ? 1 : 2;
-}
-
 static int
 read_features(const struct rowparse *p, const struct record *rec,
 	      struct typed_row *row, struct error *err)
@@ -572,7 +578,7 @@ read_features(const struct rowparse *p, const struct record *rec,
 	for (; step < end; step++, v++) {
 		switch (step->op) {
 		case STEP_PART:
-			part_value(&p->moment[step->moment], step->part, v);
+			*v = *step->part;
 			continue;
 		case STEP_CATEGORY:
 			f = &p->fields[step->field];
@@ -766,7 +772,7 @@ libsvm_label(struct rowparse *p, const struct record *rec,
 	row->label_bytes = n;
 	if (is_token(p, text, n) && !labelrule_is_positive(p->s, text, n))
 		return 0;
-	if (!labelrule_numeric(p->s))
+	if (!p->label_numeric)
 		return label_of_class(p, rec, 0, row, err);
 	status = number_f64(text, n, &v);
 	if (status == NUMBER_BAD && p->s->bad_number == BAD_ERROR)

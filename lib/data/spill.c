@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -137,7 +138,7 @@ rehash(struct spill *s)
 static bool
 is_key(const struct group *g, const void *key, size_t n)
 {
-	return g->key_bytes == n && memcmp(g->key, key, n) == 0;
+	return g->key_bytes == n && same_bytes(g->key, key, n);
 }
 
 static struct group *
