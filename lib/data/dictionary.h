@@ -52,6 +52,12 @@ dictionary_local(struct dictionary *d, uint32_t number)
 	return d->seen[number] == d->round ? d->local[number]
 					   : dictionary_new_local(d, number);
 }
+/* The code of an interned value the group has, once there are codes. */
+static inline uint32_t
+dictionary_code(const struct dictionary *d, uint32_t number)
+{
+	return d->code[d->local[number]];
+}
 uint32_t dictionary_local_bytes(struct dictionary *d, const char *p, size_t n);
 
 /* Orders the values and fills f's dictionary from the arena.  Values that

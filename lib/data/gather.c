@@ -24,6 +24,13 @@ struct moments {
 	double mean, m2, min, max;
 };
 
+/* A feature that is a number, and its cell. */
+struct number {
+	uint32_t feature;
+	bool single;
+	size_t at;
+};
+
 struct gather {
 	const struct schema *s;
 	const struct rowcode *rc;
@@ -38,13 +45,13 @@ struct gather {
 	uint64_t *class_all;	 /* [nclass] rows of any part */
 	double *time;		 /* of all rows, for the cut-off */
 	size_t ntime, time_cap;
-	size_t held_due; /* rows to hold out by time, ties apart */
+	size_t held_due;  /* rows to hold out by time, ties apart */
 	uint32_t *nentry; /* of each row, sparse */
 	size_t nnentry, nentry_cap;
 	uint64_t entries;
 
 	struct batch batch;
-	uint32_t *number; /* [nnumber] features that are numbers */
+	struct number *number; /* [nnumber] */
 	size_t nnumber;
 
 	struct group_facts facts;
@@ -70,9 +77,10 @@ gather_new(const struct rowcode *rc, struct spill *spill,
 	g->class_all = xcalloc(s->nclass + 1, sizeof(*g->class_all));
 	g->number = xcalloc(s->nfeature + 1, sizeof(*g->number));
 	for (size_t i = 0; i < s->nfeature; i++) {
-		if (s->feature[i].kind == FEATURE_F32 ||
-		    s->feature[i].kind == FEATURE_F64)
-			g->number[g->nnumber++] = (uint32_t)i;
+		if (rc->cell[i] == CELL_F32 || rc->cell[i] == CELL_F64)
+			g->number[g->nnumber++] = (struct number){
+			    (uint32_t)i, rc->cell[i] == CELL_F32,
+			    rc->cell_at[i]};
 		if (s->feature[i].kind == FEATURE_CATEGORY)
 			dictionary_init(&g->dict[i], &rc->values[i],
 					s->hash_bits);
@@ -143,7 +151,7 @@ visit_rows(struct gather *g, batch_visitor *visit, struct error *err)
 	return got;
 }
 
-static double
+static inline double
 label_of(const struct gather *g, const uint8_t *row)
 {
 	double label = row_f64(row + ROW_LABEL_AT);
@@ -151,7 +159,7 @@ label_of(const struct gather *g, const uint8_t *row)
 	return g->class_number ? g->class_number[(size_t)label] : label;
 }
 
-static uint8_t
+static inline uint8_t
 split_of(const struct gather *g, const uint8_t *row)
 {
 	if (g->rc->time_at &&
@@ -242,15 +250,17 @@ begin_facts(struct gather *g, bool all_train)
 	g->entries = 0;
 }
 
-static void
+static inline void
 count_label(struct gather *g, const uint8_t *row, bool train)
 {
 	struct group_facts *f = &g->facts;
+	const struct rowcode *rc = g->rc;
 	double label = label_of(g, row);
-	double weight = g->rc->weight_at ? row_f64(row + g->rc->weight_at) : 1;
+	double weight = rc->weight_at ? row_f64(row + rc->weight_at) : 1;
+	bool classes = g->s->nclass > 0;
+	size_t class = classes ? (size_t)label : 0;
 
-	if (g->s->nclass)
-		g->class_all[(size_t)label]++;
+	g->class_all[class]++;
 	if (!train)
 		return;
 	f->weight_sum += weight;
@@ -259,9 +269,9 @@ count_label(struct gather *g, const uint8_t *row, bool train)
 		f->weight_max = weight;
 	if (fabs(label) > f->label_max_abs)
 		f->label_max_abs = fabs(label);
-	if (g->s->nclass) {
-		f->class_rows[(size_t)label]++;
-		f->class_weight[(size_t)label] += weight;
+	if (classes) {
+		f->class_rows[class]++;
+		f->class_weight[class] += weight;
 	}
 }
 
@@ -279,15 +289,6 @@ count_number(struct moments *m, double x)
 	m->m2 += delta * (x - m->mean);
 }
 
-static inline double
-number_of(const struct gather *g, size_t i, const uint8_t *row)
-{
-	const uint8_t *cell = row + g->rc->cell_at[i];
-
-	return g->s->feature[i].kind == FEATURE_F32 ? (double)row_f32(cell)
-						    : row_f64(cell);
-}
-
 /* Row by row, as each feature's sum is a chain of dependent operations. */
 static void
 count_numbers(struct gather *g)
@@ -298,13 +299,14 @@ count_numbers(struct gather *g)
 		if (!b->train[k])
 			continue;
 		for (size_t j = 0; j < g->nnumber; j++) {
-			size_t i = g->number[j];
-			double x = number_of(g, i, b->row[k]);
+			const struct number *c = &g->number[j];
+			const uint8_t *cell = b->row[k] + c->at;
+			double x = c->single ? row_f32(cell) : row_f64(cell);
 
 			if (isnan(x))
-				g->missing[i]++;
+				g->missing[c->feature]++;
 			else
-				count_number(&g->moments[i], x);
+				count_number(&g->moments[c->feature], x);
 		}
 	}
 }
@@ -326,26 +328,15 @@ local_of(struct dictionary *d, const uint8_t *cell, const uint8_t **tail)
 	return dictionary_local_bytes(d, p, n);
 }
 
-/* The same of month, weekday or hour. */
-static inline uint32_t
-local_of_part(struct dictionary *d, const uint8_t *cell)
-{
-	return *cell == PART_MISSING ? CELL_MISSING
-				     : dictionary_local(d, *cell);
-}
-
 static void
 count_categories(struct gather *g, size_t i)
 {
 	struct batch *b = &g->batch;
 	struct dictionary *d = &g->dict[i];
 	size_t at = g->rc->cell_at[i];
-	bool part = g->s->feature[i].part != DT_NONE;
 
 	for (size_t k = 0; k < b->n; k++) {
-		const uint8_t *cell = b->row[k] + at;
-		uint32_t local = part ? local_of_part(d, cell)
-				      : local_of(d, cell, &b->tail[k]);
+		uint32_t local = local_of(d, b->row[k] + at, &b->tail[k]);
 
 		if (!b->train[k])
 			continue;
@@ -354,6 +345,28 @@ count_categories(struct gather *g, size_t i)
 		else
 			d->value[local].count++;
 	}
+}
+
+/* The same for month, weekday or hour, whose values are few. */
+static void
+count_parts(struct gather *g, size_t i)
+{
+	const struct batch *b = &g->batch;
+	struct dictionary *d = &g->dict[i];
+	size_t at = g->rc->cell_at[i];
+	uint32_t rows[PART_MISSING + 1][2] = {{0}}; /* out of training, in it */
+
+	for (size_t k = 0; k < b->n; k++)
+		rows[b->row[k][at]][b->train[k]]++;
+	for (uint32_t v = 0; v < PART_VALUES; v++) {
+		uint32_t local;
+
+		if (rows[v][0] + rows[v][1] == 0)
+			continue;
+		local = dictionary_local(d, v); /* may move the values */
+		d->value[local].count += rows[v][1];
+	}
+	g->missing[i] += rows[PART_MISSING][1];
 }
 
 static void
@@ -391,8 +404,10 @@ count_batch(struct gather *g)
 	}
 	count_numbers(g);
 	for (size_t i = 0; i < s->nfeature; i++) {
-		if (s->feature[i].kind == FEATURE_CATEGORY)
+		if (g->rc->cell[i] == CELL_CATEGORY)
 			count_categories(g, i);
+		else if (g->rc->cell[i] == CELL_PART)
+			count_parts(g, i);
 	}
 }
 
@@ -535,12 +550,13 @@ static uint64_t
 put_float32(struct gather *g, size_t i, size_t from, size_t to)
 {
 	struct block_column *c = &g->block.column[i];
+	const uint8_t *const *row = g->batch.row;
 	size_t at = g->rc->cell_at[i];
 	uint32_t r = g->filled;
 	uint64_t missing = 0;
 
 	for (size_t k = from; k < to; k++, r++) {
-		float x = row_f32(g->batch.row[k] + at);
+		float x = row_f32(row[k] + at);
 
 		c->f32[r] = x;
 		if (isnan(x)) {
@@ -556,12 +572,13 @@ static uint64_t
 put_float64(struct gather *g, size_t i, size_t from, size_t to)
 {
 	struct block_column *c = &g->block.column[i];
+	const uint8_t *const *row = g->batch.row;
 	size_t at = g->rc->cell_at[i];
 	uint32_t r = g->filled;
 	uint64_t missing = 0;
 
 	for (size_t k = from; k < to; k++, r++) {
-		double x = row_f64(g->batch.row[k] + at);
+		double x = row_f64(row[k] + at);
 
 		c->f64[r] = x;
 		if (isnan(x)) {
@@ -579,16 +596,39 @@ put_categories(struct gather *g, size_t i, size_t from, size_t to)
 	struct dictionary *d = &g->dict[i];
 	uint32_t *code = g->block.column[i].code + g->filled;
 	size_t at = g->rc->cell_at[i];
-	bool part = g->s->feature[i].part != DT_NONE;
 	uint64_t missing = 0;
 
 	for (size_t k = from; k < to; k++) {
 		const uint8_t *cell = g->batch.row[k] + at;
-		uint32_t local = part ? local_of_part(d, cell)
-				      : local_of(d, cell, &g->batch.tail[k]);
+		uint32_t number = row_u32(cell);
 
-		missing += local == CELL_MISSING;
-		*code++ = local == CELL_MISSING ? CODE_MISSING : d->code[local];
+		if (number < CELL_INLINE) {
+			*code++ = dictionary_code(d, number);
+		} else if (number == CELL_MISSING) {
+			*code++ = CODE_MISSING;
+			missing++;
+		} else {
+			number = local_of(d, cell, &g->batch.tail[k]);
+			*code++ = d->code[number];
+		}
+	}
+	return missing;
+}
+
+static uint64_t
+put_parts(struct gather *g, size_t i, size_t from, size_t to)
+{
+	const struct dictionary *d = &g->dict[i];
+	uint32_t *code = g->block.column[i].code + g->filled;
+	size_t at = g->rc->cell_at[i];
+	uint64_t missing = 0;
+
+	for (size_t k = from; k < to; k++) {
+		uint8_t number = g->batch.row[k][at];
+
+		*code++ = number == PART_MISSING ? CODE_MISSING
+						 : dictionary_code(d, number);
+		missing += number == PART_MISSING;
 	}
 	return missing;
 }
@@ -629,17 +669,20 @@ put_rows(struct gather *g, size_t from, size_t to,
 			put_entries(g, r, row);
 	}
 	for (size_t i = 0; i < g->s->nfeature; i++) {
-		switch (g->s->feature[i].kind) {
-		case FEATURE_F32:
+		switch (g->rc->cell[i]) {
+		case CELL_F32:
 			report->missing[i] += put_float32(g, i, from, to);
 			break;
-		case FEATURE_F64:
+		case CELL_F64:
 			report->missing[i] += put_float64(g, i, from, to);
 			break;
-		case FEATURE_CATEGORY:
+		case CELL_CATEGORY:
 			report->missing[i] += put_categories(g, i, from, to);
 			break;
-		case FEATURE_SPARSE:
+		case CELL_PART:
+			report->missing[i] += put_parts(g, i, from, to);
+			break;
+		case CELL_SPARSE:
 			break;
 		}
 	}

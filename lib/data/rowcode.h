@@ -30,8 +30,8 @@
 
 #define CELL_MISSING 0xffffffffu
 #define CELL_INLINE 0xfffffffeu
-#define PART_MISSING 0xff
 #define PART_VALUES 24 /* texts "0".."23", interned in order */
+#define PART_MISSING PART_VALUES
 
 #define ROW_SPLIT_AT 4
 #define ROW_LABEL_AT 8

@@ -78,20 +78,6 @@ split_byte_of_word(const char *p, size_t n, uint8_t bucket)
 	return -1;
 }
 
-/* Only the rule by hash has bucket counts that are not 0. */
-enum part
-split_part(const struct split_rule *rule, uint8_t split_byte, bool all_train)
-{
-	if (all_train)
-		return PART_TRAIN;
-	if (split_byte == SPLIT_HOLDOUT || split_byte < rule->holdout_buckets)
-		return PART_HOLDOUT;
-	if (split_byte == SPLIT_TEST ||
-	    split_byte < rule->holdout_buckets + rule->test_buckets)
-		return PART_TEST;
-	return PART_TRAIN;
-}
-
 void
 split_rule_json(const struct split_rule *rule, struct jout *j)
 {

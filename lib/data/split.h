@@ -57,8 +57,21 @@ uint8_t split_identity_bucket(const struct split_identity *id); /* 0..239 */
 int split_byte_of_word(const char *p, size_t n, uint8_t bucket);
 
 /* The part of a row; a group flagged all_train trains on every row. */
-enum part split_part(const struct split_rule *rule, uint8_t split_byte,
-		     bool all_train);
+static inline enum part
+split_part(const struct split_rule *rule, uint8_t split_byte, bool all_train)
+{
+	/* Only the rule by hash has bucket counts that are not 0. */
+	uint32_t holdout = rule->holdout_buckets;
+
+	if (all_train)
+		return PART_TRAIN;
+	if (split_byte == SPLIT_HOLDOUT || split_byte < holdout)
+		return PART_HOLDOUT;
+	if (split_byte == SPLIT_TEST ||
+	    split_byte < holdout + rule->test_buckets)
+		return PART_TEST;
+	return PART_TRAIN;
+}
 
 void split_rule_json(const struct split_rule *rule, struct jout *j);
 int split_rule_load(struct split_rule *rule, const struct jvalue *v,
