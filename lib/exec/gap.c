@@ -1,5 +1,6 @@
 #include "exec/gap.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -699,6 +700,9 @@ gap_open(struct gap *g, struct error *err)
 	g->views = count_views(&p->space);
 	g->group_rows = partition_rows(g->index);
 	g->owned = xcalloc(n, sizeof *g->owned);
+	g->ledger.best = xcalloc(n, sizeof *g->ledger.best);
+	for (size_t i = 0; i < n; i++)
+		g->ledger.best[i] = NAN;
 	g->whole = xcalloc(n, sizeof *g->whole);
 	partition_shards(&p->partition, g->group_rows, g->o->worker, take_shard,
 			 g);
@@ -740,6 +744,7 @@ gap_release(struct gap *g)
 	free(g->whole);
 	resume_free(g->resume);
 	free(g->owned);
+	free(g->ledger.best);
 	free(g->group_rows);
 }
 
@@ -757,6 +762,7 @@ gap_run(const struct gap_options *o, struct error *err)
 	g.ledger = (struct ledger){.transport = o->transport,
 				   .stream_trials = o->stream_trials,
 				   .worker = o->worker,
+				   .by = metric_default(g.schema->task),
 				   .start_sec = clock_sec()};
 	g.checkpoint_sec = g.ledger.start_sec + o->checkpoint_sec;
 	rc = gap_open(&g, err);

@@ -37,6 +37,8 @@ gap_progress_put(const struct gap_progress *g, struct strbuf *sb)
 {
 	put_u64(sb, g->done);
 	put_u64(sb, g->total);
+	put_f64(sb, g->best_sum);
+	put_f64(sb, g->best_weight);
 }
 
 int
@@ -44,6 +46,8 @@ gap_progress_get(struct gap_progress *g, struct cursor *c)
 {
 	g->done = get_u64(c);
 	g->total = get_u64(c);
+	g->best_sum = get_f64(c);
+	g->best_weight = get_f64(c);
 	return cursor_done(c) ? 0 : -1;
 }
 

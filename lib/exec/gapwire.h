@@ -55,6 +55,9 @@ int gap_request_get(struct gap_request *r, struct cursor *c);
 
 struct gap_progress {
 	uint64_t done, total; /* (group, config) pairs this worker owns */
+	/* Over groups with a hold-out value in this call: the sum of their
+	 * best value so far times hold-out weight, and of those weights. */
+	double best_sum, best_weight;
 };
 void gap_progress_put(const struct gap_progress *g, struct strbuf *sb);
 int gap_progress_get(struct gap_progress *g, struct cursor *c);

@@ -80,6 +80,21 @@ ledger_trial(struct ledger *l, const struct gaptask *t, uint32_t lane,
 	return rc;
 }
 
+/* For the progress line: the mean of the groups' best values so far. */
+static void
+note_best(struct ledger *l, const struct trial_done *d)
+{
+	double *best = &l->best[d->group], now = d->metric[l->by];
+	struct gap_progress *p = &l->progress;
+
+	if (!isfinite(now) || !(metric_better(l->by, now, *best)))
+		return;
+	if (isnan(*best))
+		p->best_weight += d->holdout_weight;
+	p->best_sum += (now - (isnan(*best) ? 0 : *best)) * d->holdout_weight;
+	*best = now;
+}
+
 static int
 put_done(struct ledger *l, const struct trial_done *d, struct error *err)
 {
@@ -89,6 +104,7 @@ put_done(struct ledger *l, const struct trial_done *d, struct error *err)
 
 	journal_add_done(l->journal, d);
 	l->progress.done++;
+	note_best(l, d);
 	if (l->stream_trials) {
 		bare.model_bytes = 0;
 		trial_done_put(&bare, &sb);

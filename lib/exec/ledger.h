@@ -17,7 +17,9 @@ struct ledger {
 	uint32_t worker;
 	double start_sec; /* clock at the worker's start */
 	struct gap_progress progress;
-	struct unit unit; /* being extended; rows 0: none */
+	enum metric_kind by; /* the default metric */
+	double *best;	     /* [ngroup] best value so far, NaN: none */
+	struct unit unit;    /* being extended; rows 0: none */
 };
 
 /* Seconds since the worker's start. */

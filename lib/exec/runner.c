@@ -129,11 +129,21 @@ print_done(const struct run *r, const struct trial_done *d)
 static void
 show_progress(struct run *r)
 {
+	double sum = 0, weight = 0;
 	uint64_t done = 0;
+	char note[64] = "";
 
-	for (uint32_t i = 0; i < r->workers.n; i++)
-		done += r->workers.worker[i].progress.done;
-	progress_update(r->progress, done, NULL);
+	for (uint32_t i = 0; i < r->workers.n; i++) {
+		const struct gap_progress *p = &r->workers.worker[i].progress;
+
+		done += p->done;
+		sum += p->best_sum;
+		weight += p->best_weight;
+	}
+	if (weight > 0)
+		snprintf(note, sizeof note, "mean best %s %.4g",
+			 metric_name(r->by), sum / weight);
+	progress_update(r->progress, done, weight > 0 ? note : NULL);
 }
 
 static bool
