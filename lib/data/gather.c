@@ -626,9 +626,12 @@ put_parts(struct gather *g, size_t i, size_t from, size_t to)
 	for (size_t k = from; k < to; k++) {
 		uint8_t number = g->batch.row[k][at];
 
-		*code++ = number == PART_MISSING ? CODE_MISSING
-						 : dictionary_code(d, number);
-		missing += number == PART_MISSING;
+		if (number == PART_MISSING) {
+			*code++ = CODE_MISSING;
+			missing++;
+		} else {
+			*code++ = dictionary_code(d, number);
+		}
 	}
 	return missing;
 }

@@ -94,15 +94,14 @@ narrow_get(struct cursor *c, uint64_t *v, size_t n)
 void
 narrow_put_codes(struct strbuf *sb, const uint32_t *code, size_t n)
 {
-	uint32_t max = 0;
+	uint32_t all = 0;
 	unsigned width;
 	uint8_t *to;
 
+	/* One more, so that all ones stays free for missing, itself then 0. */
 	for (size_t i = 0; i < n; i++)
-		if (code[i] != CODE_MISSING && code[i] > max)
-			max = code[i];
-	/* One more, so that all ones stays free for missing. */
-	width = width_of(max == CODE_MISSING - 1 ? max : max + 1);
+		all |= code[i] + 1;
+	width = width_of(all);
 	to = extend(sb, width, n);
 	if (width == 1)
 		for (size_t i = 0; i < n; i++)

@@ -78,6 +78,7 @@ rowcode_init(struct rowcode *rc, const struct schema *s, size_t limit_bytes)
 			intern_parts(&rc->values[i]);
 	}
 	rc->fixed_bytes = at;
+	strbuf_reserve(&rc->row, at);
 }
 
 void
@@ -200,8 +201,6 @@ rowcode_put(struct rowcode *rc, const struct typed_row *row, double label,
 	struct strbuf *sb = &rc->row;
 	uint32_t length;
 
-	strbuf_reset(sb);
-	strbuf_reserve(sb, rc->fixed_bytes);
 	sb->len = rc->fixed_bytes; /* every byte of it is set below */
 	memset(sb->buf + ROW_SPLIT_AT, 0, ROW_LABEL_AT - ROW_SPLIT_AT);
 	sb->buf[ROW_SPLIT_AT] = (char)row->split;

@@ -22,6 +22,8 @@ struct moment {
 	char text[40];
 	struct datetime dt;
 	struct typed_value value[DT_DAY + 1]; /* by part */
+	bool hashed;
+	struct split_identity identity; /* begun with this field, if hashed */
 };
 
 /* How a feature is read. */
@@ -49,6 +51,7 @@ struct rowparse {
 	uint32_t *identity;		/* fields */
 	size_t nidentity;
 	bool has_identity;
+	struct moment *first; /* identity begins with it; or NULL */
 
 	struct moment *moment; /* datetime columns that are read */
 	size_t nmoment;
@@ -116,6 +119,9 @@ note_moments(struct rowparse *p)
 		    !(col->roles & (ROLE_FEATURE | ROLE_TIME)))
 			continue;
 		p->moment_of[c] = (int)p->nmoment;
+		if (p->has_identity && p->nidentity &&
+		    p->identity[0] == (uint32_t)p->field[c])
+			p->first = &p->moment[p->nmoment];
 		p->moment[p->nmoment++].column = (uint32_t)c;
 	}
 }
@@ -410,6 +416,7 @@ read_moment(const struct rowparse *p, const struct record *rec,
 	if (m->n && f->n == m->n && same_bytes(f->p, m->text, m->n))
 		return 0;
 	m->n = 0;
+	m->hashed = false;
 	m->missing = value_missing(p, f) ||
 		     datetime_parse(f->p, f->n, c->datetime_format, &m->dt) < 0;
 	set_parts(m);
@@ -532,9 +539,21 @@ static uint8_t
 hash_bucket(const struct rowparse *p)
 {
 	struct split_identity id = p->start;
+	const uint32_t *at = p->identity, *end = at + p->nidentity;
+	struct moment *m = p->first;
 
-	for (size_t i = 0; i < p->nidentity; i++) {
-		const struct field *f = &p->fields[p->identity[i]];
+	if (m && m->hashed) {
+		id = m->identity;
+		at++;
+	} else if (m) {
+		const struct field *f = &p->fields[*at++];
+
+		split_identity_add(&id, f->p, f->n);
+		m->identity = id;
+		m->hashed = true;
+	}
+	for (; at < end; at++) {
+		const struct field *f = &p->fields[*at];
 
 		split_identity_add(&id, f->p, f->n);
 	}

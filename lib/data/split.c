@@ -51,21 +51,6 @@ split_identity_begin(struct split_identity *id, const struct split_rule *rule)
 	id->h = hash64_seeded("", 0, rule->seed);
 }
 
-void
-split_identity_add(struct split_identity *id, const void *p, size_t n)
-{
-	/* The length goes into the seed: one hash for each field. */
-	uint64_t seed = id->h ^ ((uint64_t)n + 1) * 0x9e3779b97f4a7c15u;
-
-	id->h = hash64_seeded(n ? p : "", n, seed);
-}
-
-uint8_t
-split_identity_bucket(const struct split_identity *id)
-{
-	return (uint8_t)(id->h % SPLIT_BUCKETS);
-}
-
 int
 split_byte_of_word(const char *p, size_t n, uint8_t bucket)
 {

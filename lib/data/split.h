@@ -49,8 +49,19 @@ struct split_identity {
 };
 void split_identity_begin(struct split_identity *id,
 			  const struct split_rule *rule);
-void split_identity_add(struct split_identity *id, const void *p, size_t n);
-uint8_t split_identity_bucket(const struct split_identity *id); /* 0..239 */
+static inline void
+split_identity_add(struct split_identity *id, const void *p, size_t n)
+{
+	/* The length goes into the seed: one hash for each field. */
+	uint64_t seed = id->h ^ ((uint64_t)n + 1) * 0x9e3779b97f4a7c15u;
+
+	id->h = hash64_seeded(n ? p : "", n, seed);
+}
+static inline uint8_t
+split_identity_bucket(const struct split_identity *id) /* 0..239 */
+{
+	return (uint8_t)(id->h % SPLIT_BUCKETS);
+}
 
 /* "train", "holdout", "test" to the split byte given the row's bucket; -1 if
  * the word is none of them. */
