@@ -22,16 +22,7 @@ strbuf_release(struct strbuf *sb)
 }
 
 void
-strbuf_reset(struct strbuf *sb)
-{
-	if (sb->cap)
-		strbuf_truncate(sb, 0);
-	else
-		strbuf_init(sb);
-}
-
-void
-strbuf_reserve(struct strbuf *sb, size_t extra)
+strbuf_grow(struct strbuf *sb, size_t extra)
 {
 	size_t need = sb->len + extra + 1;
 

@@ -22,8 +22,22 @@ extern char strbuf_nothing[1];
 
 void strbuf_init(struct strbuf *sb);
 void strbuf_release(struct strbuf *sb); /* empty again, memory freed */
-void strbuf_reset(struct strbuf *sb);   /* empty, memory kept */
-void strbuf_reserve(struct strbuf *sb, size_t extra);
+static inline void
+strbuf_reset(struct strbuf *sb) /* empty, memory kept */
+{
+	sb->len = 0;
+	if (sb->cap)
+		sb->buf[0] = '\0';
+	else
+		sb->buf = strbuf_nothing;
+}
+void strbuf_grow(struct strbuf *sb, size_t extra); /* for strbuf_reserve() */
+static inline void
+strbuf_reserve(struct strbuf *sb, size_t extra)
+{
+	if (sb->len >= sb->cap || extra >= sb->cap - sb->len)
+		strbuf_grow(sb, extra);
+}
 void strbuf_truncate(struct strbuf *sb, size_t len);
 void strbuf_add(struct strbuf *sb, const void *p, size_t n);
 void strbuf_addstr(struct strbuf *sb, const char *s);

@@ -652,8 +652,8 @@ static int
 check_fields(struct rowparse *p, const struct record *rec, enum row_fate *fate,
 	     struct error *err)
 {
-	const char *than = p->s->header ? "the header" : "the first row";
-	size_t at = rec->nfield < p->nfield ? rec->nfield - 1 : p->nfield;
+	const char *than;
+	size_t at;
 
 	p->fields = rec->field;
 	if (rec->nfield == p->nfield)
@@ -666,6 +666,8 @@ check_fields(struct rowparse *p, const struct record *rec, enum row_fate *fate,
 		pad_fields(p, rec);
 		return 0;
 	}
+	than = p->s->header ? "the header" : "the first row";
+	at = rec->nfield < p->nfield ? rec->nfield - 1 : p->nfield;
 	return record_error(
 	    rec, at, err, "%zu field%s, %s has %zu (see --ragged)", rec->nfield,
 	    rec->nfield == 1 ? "" : "s", than, p->nfield);

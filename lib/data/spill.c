@@ -205,17 +205,20 @@ spill_add(struct spill *s, const void *key, size_t key_bytes, const void *row,
 {
 	struct group *g = s->last;
 	struct piece *p;
+	bool full;
 
 	if (!g || !is_key(g, key, key_bytes))
 		g = find_group(s, key, key_bytes);
 	s->last = g;
 	p = g->last;
-	if (!p || p->cap - p->used < row_bytes)
+	full = !p || p->cap - p->used < row_bytes;
+	if (full)
 		p = add_piece(s, g, row_bytes);
 	memcpy(p->bytes + p->used, row, row_bytes);
 	p->used += row_bytes;
 	g->row_bytes += row_bytes;
-	return bytes_held(s) > s->memory_bytes ? write_run(s, err) : 0;
+	/* A group that is new has no piece yet. */
+	return full && bytes_held(s) > s->memory_bytes ? write_run(s, err) : 0;
 }
 
 /* --- runs on file --- */
