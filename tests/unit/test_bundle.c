@@ -126,7 +126,7 @@ lookup(void)
 }
 
 static void
-same_bytes(void)
+equal_bytes(void)
 {
 	struct strbuf again = STRBUF_INIT;
 	struct error err;
@@ -336,7 +336,7 @@ main(void)
 	}
 	check_run("a bundle reads back as it was written", round_trip);
 	check_run("every group is found by its key, and nothing else", lookup);
-	check_run("the same models give the same bytes", same_bytes);
+	check_run("the same models give the same bytes", equal_bytes);
 	check_run("a flipped byte anywhere is noticed", flipped);
 	check_run("a bundle cut short or made longer is refused", truncated);
 	check_run("lazily, damage is noticed when it is met", lazy);
