@@ -129,3 +129,14 @@ numbers() {
 	run --separate-stderr kp-predict -m m.kpm t.csv
 	equal "$stderr" ""
 }
+
+# 68, and separable data: weights that grow for ever are no failure.
+@test "a separable group without penalty on raw features is trained" {
+	kp-featurize -q -o d --label y --task binary --weight wt --drop rid \
+	    --float64 all --holdout 0.2 "$ROOT/tests/data/separable.csv"
+	run -0 kp-train -q -p 2 -o run --learner logistic --param l2=0,1e-9 \
+	    --param standardize=0,1 --trials trials d
+	[ "$(grep -c '"status":"diverged"' trials)" -eq 0 ]
+	kp-select -q -o m.kpm run >table
+	[[ $(kp-predict -q -m m.kpm "$ROOT/tests/data/separable.csv") != *nan* ]]
+}

@@ -372,8 +372,10 @@ begin_search(struct lbfgs *s)
 		two_loop(s);
 		slope = fmath_dot(s->pg, s->d, s->o.n);
 	}
+	/* Curvature beyond doubles (a separable problem's weights grow for
+	 * ever): the accepted point is sound, no direction from it is. */
 	if (isnan(slope)) {
-		finish(s, LBFGS_NOT_FINITE);
+		finish(s, LBFGS_STUCK);
 		return;
 	}
 	/* What a step can still win is lost in the rounding of f. */

@@ -99,7 +99,9 @@ add_edge(const struct results *r, size_t param, size_t most, struct strbuf *out)
 	uint64_t there = 0, all = 0;
 	struct range a;
 
-	if (p->kind == PARAM_CHOICE)
+	/* Only of what makes a model simpler or not: a stop or a choice has
+	 * no better beyond. */
+	if (p->simpler == 0)
 		return;
 	a = range_of(s, param);
 	if (!a.between || !((value == a.low && value > p->min) ||
@@ -322,7 +324,9 @@ add_gain(const struct results *r, struct strbuf *out, struct error *err)
 		    "  prior     %.6g\n",
 		    name, is_mean(r->by) ? "" : "the values of ", m.groups,
 		    m.groups == 1 ? "" : "s", m.rows, m.model, m.prior);
-	if (metric_higher_is_better(r->by))
+	if (m.prior == 0)
+		strbuf_addstr(out, "  gain      n/a\n");
+	else if (metric_higher_is_better(r->by))
 		strbuf_addf(out, "  gain      %+.6g\n", m.model - m.prior);
 	else
 		strbuf_addf(out, "  gain      %+.2f %%\n",
