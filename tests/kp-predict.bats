@@ -137,6 +137,57 @@ without_answers() {
 	[ ! -e m.json ]
 }
 
+@test "label, weight, part and time are not looked at unless they matter" {
+	# scored TEXT: a bad word in the last column of in.csv is passed by
+	# when rows are scored, and an error where it matters.
+	scored() {
+		local at text=$1
+		at=$(awk -F, 'NR == 3 { print length($0) - length($9) + 1 }' in.csv)
+		awk -F, 'NR > 1 { print $1 }' in.csv >want
+		kp-predict -q -m b.kpm --keep id in.csv >s.csv
+		tail -n +2 s.csv | cut -d, -f1 | cmp - want
+		kp-predict -q -m b.kpm --split all --keep id in.csv | cmp - s.csv
+		fails 3 "kp-predict: in.csv:3:$at: $text" \
+		    kp-predict -m b.kpm --metrics m.json -o o.csv in.csv
+		fails 3 "kp-predict: in.csv:3:$at: $text" \
+		    kp-predict -m b.kpm --split holdout -o o.csv in.csv
+		[ ! -e m.json ] && [ ! -e o.csv ]
+	}
+	# last WORD: b.csv with a bad word in its ninth column, as in.csv.
+	last() {
+		awk -F, -v OFS=, -v bad="$1" 'NR == 3 { $9 = bad } NR < 9' \
+		    b.csv >in.csv
+	}
+	model() {
+		train b.csv b "$@"
+		kp-select -q b -o b.kpm >/dev/null
+	}
+	grep -v '"' a.csv >plain.csv
+	awk -F, -v OFS=, '{ print $0, NR == 1 ? "weight" : 1 + NR % 2 }' \
+	    plain.csv >b.csv
+	model --label late --positive yes --weight weight --drop id,delay,w
+	last ''
+	scored '"weight": the weight is missing'
+	rm -r b b.data
+	awk -F, -v OFS=, 'NR == 1 { print $0, "part"; next }
+	    { print $0, NR % 5 ? "train" : "holdout" }' plain.csv >b.csv
+	model --label late --positive yes --split part --drop id,delay,w
+	last later
+	scored '"part": not train, holdout or test: "later"'
+	rm -r b b.data
+	awk -F, -v OFS=, '{ print $0, NR == 1 ? "minutes" : $8 }' \
+	    plain.csv >b.csv
+	model --label minutes --positive-if '> 15' --drop id,delay,w,late
+	last tbd
+	scored '"minutes": not a number: "tbd" (see --positive for words, or --bad-number)'
+	rm -r b b.data
+	awk -F, -v OFS=, '{ print $0, NR == 1 ? "at" : $5 }' plain.csv >b.csv
+	model --label late --positive yes --time at --holdout-last 0.2 \
+	    --drop id,delay,w
+	last tbd
+	scored '"at": not a date: "tbd" (see --bad-number)'
+}
+
 @test "labels of which none is known are an error where they matter" {
 	kp-featurize -q --group-by site --datetime when --label late \
 	    --drop delay,id,w a.csv -o t.data
@@ -159,6 +210,8 @@ without_answers() {
 	sed 's/[^,]*$/NA/; 1s/NA/delay/' a.csv >na.csv
 	fails 3 'kp-predict: na.csv: no row has a known label (first: "NA")' \
 	    kp-predict -m n.kpm --metrics m.json -o o.csv na.csv
+	fails 3 'kp-predict: standard input: no row has a known label (first: "NA")' \
+	    kp-predict -m n.kpm --metrics m.json -o o.csv <na.csv
 }
 
 @test "rows without a known label are counted, with the first as an example" {

@@ -75,6 +75,8 @@ note_roles(struct rowparse *p)
 	bool named_id = false;
 
 	p->label = p->weight = p->split = p->time = ABSENT;
+	if (p->need == ROWPARSE_SCORE)
+		return;
 	for (size_t c = 0; c < s->ncolumn; c++) {
 		uint32_t roles = s->column[c].roles;
 
@@ -116,7 +118,7 @@ note_moments(struct rowparse *p)
 
 		p->moment_of[c] = ABSENT;
 		if (col->type != COLUMN_DATETIME || p->field[c] == ABSENT ||
-		    !(col->roles & (ROLE_FEATURE | ROLE_TIME)))
+		    !((col->roles & ROLE_FEATURE) || p->time == (int)c))
 			continue;
 		p->moment_of[c] = (int)p->nmoment;
 		if (p->has_identity && p->nidentity &&
@@ -229,14 +231,16 @@ rowparse_free(struct rowparse *p)
 bool
 rowparse_has_label(const struct rowparse *p)
 {
-	return p->s->input == INPUT_LIBSVM || p->label != ABSENT;
+	if (p->s->input == INPUT_LIBSVM)
+		return p->need != ROWPARSE_SCORE;
+	return p->label != ABSENT;
 }
 
 bool
 rowparse_has_split(const struct rowparse *p)
 {
 	if (p->s->input == INPUT_LIBSVM)
-		return true;
+		return p->need != ROWPARSE_SCORE;
 	switch (p->s->split.by) {
 	case SPLIT_BY_COLUMN:
 		return p->split != ABSENT;
@@ -822,10 +826,12 @@ libsvm_typed_row(struct rowparse *p, const struct record *rec,
 {
 	if (libsvm_parse(rec, &p->svm, err) < 0)
 		return -1;
-	if (label_fate(p, rec, libsvm_label(p, rec, row, err), fate, err) < 0)
+	if (p->need != ROWPARSE_SCORE &&
+	    label_fate(p, rec, libsvm_label(p, rec, row, err), fate, err) < 0)
 		return -1;
 	libsvm_key(p, &row->key);
-	row->split = libsvm_bucket(p);
+	row->split =
+	    p->need == ROWPARSE_SCORE ? SPLIT_BUCKETS - 1 : libsvm_bucket(p);
 	row->entry_index = p->svm.index;
 	row->entry_value = p->svm.value;
 	row->nentry = p->svm.n;

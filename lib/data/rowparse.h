@@ -37,7 +37,8 @@ struct typed_row {
 
 enum rowparse_need {
 	ROWPARSE_ALL,	   /* featurize: label, weight, split must be there */
-	ROWPARSE_FEATURES, /* predict: features and group; label if present */
+	ROWPARSE_FEATURES, /* predict: features and group; others if present */
+	ROWPARSE_SCORE,	   /* features and group; others as if absent */
 };
 
 enum row_fate {
@@ -52,7 +53,7 @@ struct rowparse;
 /* Matches columns by name to the fields of the header record, blank and
  * repeated names numbered as by --rename-headers (by position if header is
  * NULL).  A column needed and absent is EXIT_DATA naming it; label,
- * weight, id, split, time may be absent under ROWPARSE_FEATURES. */
+ * weight, id, split, time may be absent unless need is ROWPARSE_ALL. */
 struct rowparse *rowparse_new(const struct schema *s,
 			      const struct record *header,
 			      enum rowparse_need need, struct error *err);
@@ -64,7 +65,8 @@ bool rowparse_has_split(const struct rowparse *p); /* can tell the part */
  * rec and until the next call).  The label of a class task is looked up in
  * schema->class_name when classes are known; an unknown class is EXIT_DATA
  * under ROWPARSE_ALL and NaN otherwise.  A row that is not kept is filled only
- * under ROWPARSE_FEATURES, and not if it is ROW_RAGGED. */
+ * under ROWPARSE_FEATURES, and not if it is ROW_RAGGED.  Under ROWPARSE_SCORE
+ * label, weight, time and split are those of a row without such columns. */
 int rowparse_row(struct rowparse *p, const struct record *rec,
 		 struct typed_row *row, enum row_fate *fate, struct error *err);
 void typed_row_release(struct typed_row *row);

@@ -533,6 +533,13 @@ check_options(const struct stream *s, const struct record *named,
 	return 0;
 }
 
+/* Whether more of a row counts than what its answer depends on. */
+static bool
+labels_matter(const struct predict_options *o)
+{
+	return o->want_tally || o->part >= 0;
+}
+
 static int
 take_header(struct stream *s, struct error *err)
 {
@@ -553,7 +560,9 @@ take_header(struct stream *s, struct error *err)
 		names = &named;
 		s->nfield = header.nfield;
 	}
-	s->parse = rowparse_new(s->schema, names, ROWPARSE_FEATURES, err);
+	s->parse = rowparse_new(
+	    s->schema, names,
+	    labels_matter(s->o) ? ROWPARSE_FEATURES : ROWPARSE_SCORE, err);
 	if (!s->parse || find_kept(s, names, err) < 0)
 		return -1;
 	if (!names)
@@ -625,20 +634,20 @@ check_labels(const struct stream *s, struct error *err)
 {
 	const struct predict_report *r = s->report;
 	const struct schema *schema = s->schema;
+	const char *file = record_file_name(s->o->file);
 
-	if ((!s->o->want_tally && s->o->part < 0) || r->unknown == 0 ||
-	    r->unknown < r->labels)
+	if (!labels_matter(s->o) || r->unknown == 0 || r->unknown < r->labels)
 		return 0;
 	if (schema->nclass != 2 || schema->positive ||
 	    schema->positive_op != OP_NONE)
 		return error_set(err, EXIT_DATA,
 				 "%s: no row has a known label (first: "
 				 "\"%s\")",
-				 s->o->file, r->unknown_label);
+				 file, r->unknown_label);
 	return error_set(err, EXIT_DATA,
 			 "%s: no row has a known label (first: \"%s\", "
 			 "classes are \"%s\" and \"%s\")",
-			 s->o->file, r->unknown_label, schema->class_name[0],
+			 file, r->unknown_label, schema->class_name[0],
 			 schema->class_name[1]);
 }
 

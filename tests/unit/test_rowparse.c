@@ -156,6 +156,29 @@ to_predict(void)
 }
 
 static void
+to_score(void)
+{
+	struct error err = ERROR_NONE;
+
+	CHECK_OK(begin("x,colour,day,country,y,w\n1,red,2001-07-02,dk,yes,x\n"
+		       "2,red,2001-07-02,dk,,\n3,red,tbd,dk,yes,1\n",
+		       ROWPARSE_SCORE, &err),
+		 err);
+	CHECK(!rowparse_has_label(parse) && !rowparse_has_split(parse));
+	for (int i = 1; i <= 2; i++) {
+		CHECK_OK(next(&err), err);
+		CHECK_INT(fate, ROW_KEPT);
+		CHECK(isnan(row.label) && row.label_text == NULL);
+		CHECK_BITS(row.weight, 1);
+		CHECK_BITS(row.value[0].number, i);
+	}
+	CHECK_ERROR(next(&err), err, EXIT_DATA,
+		    "t.csv:4:7: \"day\": not a date: \"tbd\" (see "
+		    "--bad-number)"); /* a feature */
+	end();
+}
+
+static void
 lacking(void)
 {
 	struct schema_column *weight; /* every schema here has the same */
@@ -229,6 +252,7 @@ main(void)
 	check_run("columns are matched by name, rows keep their split",
 		  by_name);
 	check_run("to predict, only features and group are needed", to_predict);
+	check_run("to score, nothing else is looked at", to_score);
 	check_run("a column that lacks is named", lacking);
 	check_run("padded fields are missing whatever the tokens", padded);
 	check_run("a class nobody knows is an error when training",
