@@ -316,6 +316,23 @@ without_answers() {
 		if (d > 1e-9 || d < -1e-9) exit 1 }' s.csv
 }
 
+@test "--raw of a constant 0 or 1 is finite" {
+	for above in 1000 -1000; do
+		rm -rf one one.data
+		train a.csv one --label delay --positive-if "> $above" \
+		    --drop late,id,w
+		kp-select -q one -o one.kpm >/dev/null
+		kp-predict -q -m one.kpm --only-predictions a.csv |
+		    tail -n +2 | sort -u
+		kp-predict -q -m one.kpm --only-predictions --raw a.csv |
+		    tail -n +2 | sort -u
+	done >answers
+	equal "$(<answers)" "0,prior
+-34.538776394910684,prior
+1,prior
+34.53957599234088,prior"
+}
+
 @test "metrics do not depend on --raw" {
 	kp-predict -q -m m.kpm --metrics a.json a.csv >/dev/null
 	kp-predict -q -m m.kpm --raw --metrics b.json a.csv >/dev/null

@@ -1,11 +1,13 @@
 #include "model/scorer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/fmath.h"
 #include "base/mem.h"
 
 #define SPARSE_ENTRIES_MIN 65536
+#define CONSTANT_MIN 1e-15 /* a probability, for its margin */
 #define NO_ROW UINT32_MAX
 
 /* A group of the bundle in memory. */
@@ -292,17 +294,19 @@ scorer_rows(const struct scorer *s)
 	return s->nrow;
 }
 
-/* The margin that a constant answer stands for. */
+/* The margin that a constant answer stands for; finite, whatever it is. */
 static double
-margin(const struct scorer *s, const double *p, size_t k)
+margin(const struct scorer *s, const double *answer, size_t k)
 {
+	double p = fmin(fmax(answer[k], CONSTANT_MIN), 1 - CONSTANT_MIN);
+
 	switch (s->header->schema->task) {
 	case TASK_BINARY:
-		return fmath_log(p[k]) - fmath_log(1 - p[k]);
+		return fmath_log(p) - fmath_log(1 - p);
 	case TASK_MULTICLASS:
-		return fmath_log(p[k]);
+		return fmath_log(p);
 	default:
-		return p[k];
+		return answer[k];
 	}
 }
 

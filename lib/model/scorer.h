@@ -40,7 +40,8 @@ uint32_t scorer_rows(const struct scorer *s);
  * its group did not have. */
 uint64_t scorer_unseen(const struct scorer *s);
 /* out[row][outputs]: the answers for all rows of the batch, raw: before the
- * link (a constant answer: its logit, or log of each class probability). */
+ * link (a constant answer: its logit, or log of each class probability, with
+ * probabilities kept 1e-15 away from 0 and 1). */
 void scorer_predict(struct scorer *s, bool raw, double *out);
 /* Who answered row r of the batch. */
 enum answer scorer_answer(const struct scorer *s, uint32_t r);
