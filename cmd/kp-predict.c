@@ -122,29 +122,56 @@ add_metrics(void *ctx, int64_t group, const struct metric *m)
 	strbuf_addch(&lines->text, '\n');
 }
 
-static void
-write_metrics(const struct bundle *b, const struct tally *t)
+/* To f, or standard output if that is NULL. */
+static int
+write_metrics(const struct bundle *b, const struct tally *t, struct outfile *f,
+	      struct error *err)
 {
 	struct metrics_lines lines = {b, STRBUF_INIT};
-	struct outfile *f;
-	struct error err;
+	int r;
 
 	tally_each(t, add_metrics, &lines);
-	if (strcmp(metrics, "-") == 0) {
-		fwrite(lines.text.buf, 1, lines.text.len, stdout);
-		strbuf_release(&lines.text);
-		return;
-	}
-	f = outfile_open(metrics, &err);
-	if (!f)
-		die(&err);
-	if (outfile_write(f, lines.text.buf, lines.text.len, &err) < 0) {
-		outfile_drop(f);
-		die(&err);
-	}
-	if (outfile_commit(f, &err) < 0)
-		die(&err);
+	if (f)
+		r = outfile_write(f, lines.text.buf, lines.text.len, err);
+	else
+		r = io_write_all(STDOUT_FILENO, lines.text.buf, lines.text.len,
+				 "standard output", err);
 	strbuf_release(&lines.text);
+	return r;
+}
+
+/* --- the files written: both or none --- */
+
+struct files {
+	struct outfile *rows, *metrics; /* NULL: standard output, or none */
+};
+
+static int
+open_files(struct files *f, struct error *err)
+{
+	*f = (struct files){0};
+	if (output && !(f->rows = outfile_open(output, err)))
+		return -1;
+	if (metrics && strcmp(metrics, "-") != 0 &&
+	    !(f->metrics = outfile_open(metrics, err)))
+		return -1;
+	return 0;
+}
+
+/* Neither takes its name before both are on the disk. */
+static int
+commit_files(struct files *f, struct error *err)
+{
+	struct outfile *rows = f->rows, *last = f->metrics;
+
+	if ((rows && outfile_settle(rows, err) < 0) ||
+	    (last && outfile_settle(last, err) < 0))
+		return -1;
+	f->rows = NULL; /* a commit that fails has dropped it */
+	if (rows && outfile_commit(rows, err) < 0)
+		return -1;
+	f->metrics = NULL;
+	return last ? outfile_commit(last, err) : 0;
 }
 
 /* --- running --- */
@@ -240,24 +267,34 @@ refuse_one_file(const char *input)
 	}
 }
 
+static int
+write_files(struct bundle *b, struct predict_options *o, struct files *f,
+	    struct predict_report *report, struct error *err)
+{
+	if (open_files(f, err) < 0)
+		return -1;
+	o->out = f->rows;
+	if (predict_stream(b, o, report, err) < 0)
+		return -1;
+	if (metrics && write_metrics(b, report->tally, f->metrics, err) < 0)
+		return -1;
+	return commit_files(f, err);
+}
+
 static void
 run(struct bundle *b, struct predict_options *o)
 {
 	struct predict_report report;
+	struct files files;
 	struct error err;
 	char **words = kept_columns(&o->nkeep);
 
 	o->keep = words;
-	if (output && !(o->out = outfile_open(output, &err)))
-		die(&err);
-	if (predict_stream(b, o, &report, &err) < 0) {
-		outfile_drop(o->out);
+	if (write_files(b, o, &files, &report, &err) < 0) {
+		outfile_drop(files.rows);
+		outfile_drop(files.metrics);
 		die(&err);
 	}
-	if (o->out && outfile_commit(o->out, &err) < 0)
-		die(&err);
-	if (metrics)
-		write_metrics(b, report.tally);
 	tell(o, &report);
 	tally_free(report.tally);
 	opt_free_words(words, o->nkeep);

@@ -423,6 +423,28 @@ without_answers() {
 	equal "$(ls other* 2>/dev/null)" ""
 }
 
+@test "output and metrics are both there or neither" {
+	local bad='kp-predict: no/such/m: No such file or directory'
+	fails 1 "$bad" kp-predict -m m.kpm --metrics no/such/m -o out a.csv
+	# before any row is scored
+	fails 1 "$bad" kp-predict -m m.kpm --metrics no/such/m a.csv
+	fails 1 'kp-predict: no/such/o: No such file or directory' \
+	    kp-predict -m m.kpm --metrics m.json -o no/such/o a.csv
+	fails 1 'kp-predict: /dev/full: No space left on device' \
+	    kp-predict -m m.kpm --metrics m.json -o /dev/full a.csv
+	fails 1 'kp-predict: /dev/full: No space left on device' \
+	    kp-predict -m m.kpm --metrics /dev/full -o out a.csv
+	run bash -c 'kp-predict -m m.kpm -o out --metrics - a.csv >/dev/full'
+	equal "$status" 1
+	equal "$output" "kp-predict: standard output: No space left on device"
+	sed '$s/.*/1,A,1x,red,2024-01-02,1,yes,1/' a.csv >in.csv
+	run kp-predict -m m.kpm --metrics m.json -o out in.csv
+	equal "$status" 3
+	equal "$(ls out* m.json* 2>/dev/null)" ""
+	kp-predict -q -m m.kpm --metrics m.json -o out a.csv
+	[ -s out ] && [ -s m.json ]
+}
+
 @test "a full disk is exit 1" {
 	run bash -c 'kp-predict -m m.kpm a.csv >/dev/full'
 	equal "$status" 1

@@ -189,13 +189,23 @@ take_name(struct outfile *f)
 }
 
 int
+outfile_settle(struct outfile *f, struct error *err)
+{
+	if (outfile_flush(f, err) < 0)
+		return -1;
+	if (f->tmp && fsync(f->fd) < 0)
+		return error_sys(err, "%s", f->path);
+	return 0;
+}
+
+int
 outfile_commit(struct outfile *f, struct error *err)
 {
 	bool aside = f->tmp != NULL;
 
-	if (outfile_flush(f, err) < 0)
+	if (outfile_settle(f, err) < 0)
 		goto fail;
-	if ((aside && fsync(f->fd) < 0) || take_name(f) < 0) {
+	if (take_name(f) < 0) {
 		error_sys(err, "%s", f->path);
 		goto fail;
 	}

@@ -24,6 +24,8 @@ struct outfile *outfile_open(const char *path, struct error *err);
 int outfile_write(struct outfile *f, const void *p, size_t n,
                   struct error *err);
 uint64_t outfile_tell(const struct outfile *f); /* bytes written so far */
+/* Flush and fsync: what a later commit may fail for, but for its name. */
+int outfile_settle(struct outfile *f, struct error *err);
 /* Flush, fsync, rename, fsync of the folder; frees f whatever happens. */
 int outfile_commit(struct outfile *f, struct error *err);
 /* Removes what was written; NULL is legal. */

@@ -94,6 +94,8 @@ drop(void)
 
 	CHECK_INT(leftovers(), has_nameless_files() ? 0 : 1);
 	CHECK_OK(outfile_write(f, "abc", 3, &err), err);
+	CHECK_OK(outfile_settle(f, &err), err);
+	CHECK(!io_exists(in_dir("dropped")));
 	outfile_drop(f);
 	outfile_drop(NULL);
 	CHECK_INT(leftovers(), 0);
@@ -174,6 +176,11 @@ full_disk(void)
 	CHECK_OK(outfile_write(f, "abc", 3, &err), err);
 	CHECK_ERROR(outfile_commit(f, &err), err, EXIT_CANNOT,
 		    "/dev/full: No space left on device");
+	f = outfile_open("/dev/full", &err);
+	CHECK_OK(outfile_write(f, "abc", 3, &err), err);
+	CHECK_ERROR(outfile_settle(f, &err), err, EXIT_CANNOT,
+		    "/dev/full: No space left on device");
+	outfile_drop(f);
 	f = outfile_open("/dev/full", &err);
 	CHECK_ERROR(outfile_write(f, big, 2 << 20, &err), err, EXIT_CANNOT,
 		    "/dev/full: No space left on device");
