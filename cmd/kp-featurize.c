@@ -14,6 +14,7 @@
 #include "data/featurize.h"
 #include "data/number.h"
 #include "data/summary.h"
+#include "exec/artifact.h"
 
 struct arguments {
 	struct featurize_options o;
@@ -372,6 +373,18 @@ set_rules(const struct arguments *a, struct schema *s)
 	s->hash_bits = (uint32_t)a->hash_bits;
 }
 
+static void
+refuse_other_than_schema(const char *path)
+{
+	enum artifact kind = artifact_of(path);
+
+	if (kind == ARTIFACT_RUN || kind == ARTIFACT_FOLDER ||
+	    kind == ARTIFACT_BUNDLE || kind == ARTIFACT_FILE)
+		dief(EXIT_CORRUPT,
+		     "--schema: %s: %s, not a dataset or its manifest.json",
+		     path, artifact_name(kind));
+}
+
 /* FILE, or FILE/manifest.json, holds the schema or an object with it. */
 static void
 load_schema(struct arguments *a, struct schema *s)
@@ -382,6 +395,7 @@ load_schema(struct arguments *a, struct schema *s)
 	struct jvalue *root;
 	struct stat st;
 
+	refuse_other_than_schema(a->schema);
 	strbuf_addstr(&path, a->schema);
 	if (stat(a->schema, &st) == 0 && S_ISDIR(st.st_mode))
 		strbuf_addstr(&path, "/manifest.json");

@@ -814,6 +814,23 @@ summary() {
 		--schema a --label x
 }
 
+@test "another thing is told from a schema" {
+	local not='not a dataset or its manifest.json'
+	flights
+	kp-featurize -q -o a --label delay --group-by origin flights.csv
+	kp-train -q -p 1 --learner linear a -o run
+	kp-select -q run -o models.kpm >/dev/null
+	mkdir empty
+	cp flights.csv t.csv
+	for it in "models.kpm: a bundle" "run: a run" "empty: a folder" \
+		"flights.csv: a file"; do
+		rejects 6 "kp-featurize: --schema: $it, $not" --schema "${it%%:*}"
+	done
+	rejects 1 'kp-featurize: none: No such file or directory' --schema none
+	kp-featurize -q -o b --schema <(cat a/manifest.json) flights.csv
+	diff -r a b
+}
+
 @test "--schema refuses a class that training did not have" {
 	text 'y,x\na,1\nb,2\n'
 	kp-featurize -q -o first --label y t.csv

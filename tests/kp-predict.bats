@@ -520,6 +520,19 @@ without_answers() {
 	    kp-predict -m s.kpm --keep 1 a.svm
 }
 
+@test "the label of a libsvm line is not looked at unless it matters" {
+	awk 'BEGIN { for (i = 1; i <= 200; i++)
+		print 3 * i % 70, "1:" i % 70 / 70, "2:" i % 3 }' >a.svm
+	kp-featurize -q --format libsvm --task regression a.svm -o v.data
+	kp-train -q -p 1 --learner linear v.data -o v
+	kp-select -q v -o v.kpm >/dev/null
+	kp-predict -m v.kpm --only-predictions a.svm >want
+	sed 's/^[0-9]*/tbd/' a.svm >tbd.svm
+	kp-predict -m v.kpm --only-predictions tbd.svm | cmp - want
+	fails 3 'kp-predict: tbd.svm:1:1: the label is not a number: "tbd" (see --bad-number)' \
+	    kp-predict -m v.kpm --metrics m.json tbd.svm
+}
+
 @test "rows held out by time are told again" {
 	train a.csv tm --label late --positive yes --holdout-last 0.2 \
 	    --time when --drop delay,id

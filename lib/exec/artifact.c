@@ -56,8 +56,8 @@ artifact_of(const char *path)
 	return S_ISREG(st.st_mode) ? file_kind(path) : ARTIFACT_STREAM;
 }
 
-static const char *
-with_article(enum artifact kind)
+const char *
+artifact_name(enum artifact kind)
 {
 	static const char *const name[] = {
 	    [ARTIFACT_ABSENT] = "nothing",  [ARTIFACT_DATASET] = "a dataset",
@@ -90,7 +90,7 @@ unexpected(const char *path, enum artifact is, enum artifact want,
 				 "bundle",
 				 path, path);
 	return error_set(err, EXIT_CORRUPT, "%s: %s, not %s", path,
-			 with_article(is), hint[want]);
+			 artifact_name(is), hint[want]);
 }
 
 int

@@ -21,6 +21,7 @@ enum artifact {
 };
 
 enum artifact artifact_of(const char *path);
+const char *artifact_name(enum artifact kind); /* with an article: "a run" */
 
 /* 0 if path is of that kind (for a bundle or JSON: or a stream).  Otherwise
  * EXIT_CANNOT with "No such file or directory", or EXIT_CORRUPT naming what is
