@@ -555,6 +555,69 @@ without_answers() {
 	    cmp - <(kp-select -q --json cl | grep -v '"holdout_rows":0' | json_of /dev/stdin)
 }
 
+# same_holdout FILE FEATURIZE-OPTION...: trains h.kpm on FILE, and checks that
+# kp-predict gives the hold-out metrics and number of rows of kp-select; the
+# hold-out rows are left in h.csv.
+same_holdout() {
+	local file=$1
+	shift
+	rm -rf h h.data
+	kp-featurize -q "$@" "$file" -o h.data
+	kp-train -q -p 2 --learner logistic --param l2=log:1e-6:1 \
+	    --search grid:4 h.data -o h
+	kp-select -q h -o h.kpm >/dev/null
+	kp-select -q --json h | grep -v '"holdout_rows":0' >want.json
+	kp-predict -q -m h.kpm --split holdout --metrics m.json "$file" >h.csv
+	json_of want.json >want
+	[ "$(wc -l <want)" -ge 3 ]
+	json_of m.json | cmp - want
+	head -n 1 m.json | grep -q "^{\"group\":null,\"rows\":$(
+		sed -n 's/.*"holdout_rows":\([0-9]*\).*/\1/p' want.json |
+		    awk '{ n += $1 } END { print n }'),"
+}
+
+@test "hashed categories score as in training" {
+	# 400 values, 256 hashes
+	rows 1500 | awk -F, -v OFS=, '!/"/ {
+		print $1, $2, $3, NR == 1 ? $4 : $4 NR % 200, $6, $7, $8 }' >in.csv
+	same_holdout in.csv --hash-bits 8 --label late --positive yes \
+	    --group-by site --drop id,delay --weight w
+	sed '1!s/,\(red\|green\)/,new-\1/' in.csv >new.csv
+	kp-predict -q -m h.kpm --only-predictions in.csv >a
+	kp-predict -q -m h.kpm --only-predictions new.csv >b
+	run cmp -s a b
+	equal "$status" 1
+}
+
+@test "fields are trimmed as in training" {
+	rows 600 | grep -v '"' | cut -d, -f1-4,6- >tight.csv
+	awk -F, -v OFS=, 'NR == 1 { print $1, " " $2, $3 "\t", $4, $5, $6, $7 }
+	    NR > 1 { print $1 " ", " " $2, "\t" $3, NR % 3 ? $4 : " " $4 "  ",
+	        " " $5, $6 " ", $7 }' tight.csv >in.csv
+	same_holdout in.csv --trim --label late --positive yes --group-by site \
+	    --drop id,delay --weight w
+	# and so are the answers to what needs no trimming
+	kp-predict -q -m h.kpm --only-predictions in.csv >a
+	kp-predict -q -m h.kpm --only-predictions tight.csv | cmp - a
+	kp-predict -q -m h.kpm --split holdout tight.csv |
+	    sed 's/.*,\([^,]*,[^,]*\)$/\1/' >b
+	sed 's/.*,\([^,]*,[^,]*\)$/\1/' h.csv | cmp - b
+}
+
+@test "CSV without a header scores as in training" {
+	rows 600 | tail -n +2 >in.csv
+	same_holdout in.csv --no-header --label 7 --positive yes --group-by 2 \
+	    --datetime 5 --weight 6 --drop 1,8
+	# no header in, none out
+	[ "$(wc -l <h.csv)" -gt 30 ]
+	equal "$(grep -vc '^[0-9]' h.csv)" 0
+	kp-predict -q -m h.kpm in.csv | without_answers | cmp - in.csv
+	# all at once
+	sed 's/,/ , /; s/$/ /' in.csv >spaced.csv
+	same_holdout spaced.csv --no-header --trim --hash-bits 12 --label 7 \
+	    --positive yes --group-by 2 --datetime 5 --weight 6 --drop 1,8
+}
+
 @test "group keys that look alike are told apart" {
 	awk 'BEGIN { print "site,x,late"
 		n = split("|NA|nan|0|a/b|../x", key, "|")
