@@ -575,3 +575,13 @@ examples() {
 	kp-select -q -o all.kpm all >/dev/null
 	same_models few all.kpm
 }
+
+@test "a summary that is not one is refused by name, exit 6" {
+	kp-train -q -p 2 -o run "${learn[@]}" small
+	sed 's/"version": 1/"version": 9/' run/summary.json >other
+	cp other run/summary.json
+	fails 6 "kp-train: run/summary.json: summary of version 9, not 1: made by another kp" \
+	    kp-train -q -p 2 -o run "${learn[@]}" small
+	echo '[]' >run/summary.json
+	fails 6 "kp-select: run/summary.json: not a summary" kp-select -q run
+}

@@ -312,6 +312,30 @@ jsonio_get_object(const struct jvalue *o, const char *key,
 }
 
 int
+jsonio_check_kind(const struct jvalue *o, const char *kind, int version,
+		  struct error *err)
+{
+	const char *text;
+	int64_t there;
+
+	if (!jsonio_is_object(o) || !jsonio_has(o, "kp"))
+		return error_set(err, EXIT_CORRUPT, "not a %s", kind);
+	if (jsonio_get_string(o, "kp", &text, NULL, err) < 0)
+		return -1;
+	if (strcmp(text, kind) != 0)
+		return error_set(err, EXIT_CORRUPT, "not a %s but a \"%s\"",
+				 kind, text);
+	if (jsonio_get_int(o, "version", &there, err) < 0)
+		return -1;
+	if (there != version)
+		return error_set(err, EXIT_CORRUPT,
+				 "%s of version %" PRId64
+				 ", not %d: made by another kp",
+				 kind, there, version);
+	return 0;
+}
+
+int
 jsonio_check_keys(const struct jvalue *o, const char *const *known,
 		  struct error *err)
 {

@@ -61,6 +61,11 @@ int jsonio_string(const struct jvalue *v, const char **out, size_t *len,
 int jsonio_check_keys(const struct jvalue *o, const char *const *known,
                       struct error *err);
 
+/* That o is an object whose "kp" is `kind` and whose "version" is `version`:
+ * the opening of every control file of kp. */
+int jsonio_check_kind(const struct jvalue *o, const char *kind, int version,
+                      struct error *err);
+
 /* --- writing --- */
 
 struct jout {

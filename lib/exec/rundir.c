@@ -14,6 +14,7 @@
 #include "base/io.h"
 
 #define LOCK_WAIT_SEC 10
+#define SUMMARY_VERSION 1
 
 /* What may lie in a run directory before it has its plan. */
 static bool
@@ -251,7 +252,7 @@ rundir_save_summary(const char *run, const struct run_summary *sum,
 	jout_key(&j, "kp");
 	jout_cstr(&j, "summary");
 	jout_key(&j, "version");
-	jout_uint(&j, 1);
+	jout_uint(&j, SUMMARY_VERSION);
 	jout_key(&j, "groups");
 	jout_uint(&j, sum->groups);
 	jout_key(&j, "trained");
@@ -272,6 +273,25 @@ rundir_save_summary(const char *run, const struct run_summary *sum,
 	return rc;
 }
 
+static int
+read_summary(const struct jvalue *v, struct run_summary *sum, struct error *err)
+{
+	static const char *const known[] = {"kp",      "version",  "groups",
+					    "trained", "fallback", "failed",
+					    "trials",  "sec",	   NULL};
+
+	if (jsonio_check_kind(v, "summary", SUMMARY_VERSION, err) ||
+	    jsonio_check_keys(v, known, err) ||
+	    jsonio_get_u64(v, "groups", &sum->groups, err) ||
+	    jsonio_get_u64(v, "trained", &sum->trained, err) ||
+	    jsonio_get_u64(v, "fallback", &sum->fallback, err) ||
+	    jsonio_get_u64(v, "failed", &sum->failed, err) ||
+	    jsonio_get_u64(v, "trials", &sum->trials, err) ||
+	    jsonio_get_real(v, "sec", &sum->sec, err))
+		return -1;
+	return 0;
+}
+
 int
 rundir_load_summary(const char *run, struct run_summary *sum, struct error *err)
 {
@@ -283,18 +303,10 @@ rundir_load_summary(const char *run, struct run_summary *sum, struct error *err)
 	io_join(&path, run, "summary.json");
 	if (io_exists(path.buf)) {
 		v = jsonio_load(path.buf, err);
-		rc = v == NULL ||
-			     jsonio_get_u64(v, "groups", &sum->groups, err) ||
-			     jsonio_get_u64(v, "trained", &sum->trained, err) ||
-			     jsonio_get_u64(v, "fallback", &sum->fallback,
-					    err) ||
-			     jsonio_get_u64(v, "failed", &sum->failed, err) ||
-			     jsonio_get_u64(v, "trials", &sum->trials, err) ||
-			     jsonio_get_real(v, "sec", &sum->sec, err)
-			 ? -1
-			 : 1;
-		if (v)
-			jsonio_free(v);
+		rc = v ? 1 : -1;
+		if (v && read_summary(v, sum, err))
+			rc = error_context(err, "%s", path.buf);
+		jsonio_free(v);
 	}
 	strbuf_release(&path);
 	return rc;

@@ -248,7 +248,6 @@ watch(struct run *r)
 /* --- what came out --- */
 
 struct tally {
-	const struct plan *plan;
 	size_t nconfig, ngroup;
 	uint8_t *seen; /* [ngroup][nconfig] 0: not, 1: good, 2: failed */
 };
@@ -288,7 +287,7 @@ summarise(const struct runner_options *o, struct run_summary *sum,
 {
 	const struct index *ix = dataset_index(o->data);
 	const struct schema *schema = dataset_schema(o->data);
-	struct tally t = {o->plan, o->plan->space.nconfig, ix->ngroup, NULL};
+	struct tally t = {o->plan->space.nconfig, ix->ngroup, NULL};
 	struct journal_reader reader = {.done = tally_done, .ctx = &t};
 	int rc;
 

@@ -207,28 +207,11 @@ partition_json(const struct partition *pt, struct jout *j)
 	jout_end_object(j);
 }
 
-/* The members of a fixed value, which say that this is a partition and one
- * that we understand. */
 static int
-check_kind(const struct jvalue *v, struct error *err)
+check_strategy(const struct jvalue *v, struct error *err)
 {
 	const char *text;
-	int64_t version;
 
-	if (!jsonio_is_object(v) || !jsonio_has(v, "kp"))
-		return error_set(err, EXIT_CORRUPT, "not a partition");
-	if (jsonio_get_string(v, "kp", &text, NULL, err) < 0)
-		return -1;
-	if (strcmp(text, "partition") != 0)
-		return error_set(err, EXIT_CORRUPT,
-				 "not a partition but a \"%s\"", text);
-	if (jsonio_get_int(v, "version", &version, err) < 0)
-		return -1;
-	if (version != PARTITION_VERSION)
-		return error_set(err, EXIT_CORRUPT,
-				 "partition of version %" PRId64
-				 ", not %d: made by another kp",
-				 version, PARTITION_VERSION);
 	if (jsonio_get_string(v, "strategy", &text, NULL, err) < 0)
 		return -1;
 	if (strcmp(text, "gl") != 0)
@@ -302,7 +285,8 @@ load_members(struct partition *pt, const struct jvalue *v, struct error *err)
 	uint64_t workers;
 	size_t len;
 
-	if (check_kind(v, err) < 0 ||
+	if (jsonio_check_kind(v, "partition", PARTITION_VERSION, err) < 0 ||
+	    check_strategy(v, err) < 0 ||
 	    jsonio_get_string(v, "data", &data, &len, err) < 0 ||
 	    jsonio_get_u64(v, "fingerprint", &pt->fingerprint, err) < 0 ||
 	    jsonio_get_u64(v, "workers", &workers, err) < 0 ||

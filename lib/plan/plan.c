@@ -255,29 +255,6 @@ plan_json(const struct plan *p, struct jout *j)
 }
 
 static int
-check_kind(const struct jvalue *v, struct error *err)
-{
-	const char *text;
-	int64_t version;
-
-	if (!jsonio_is_object(v) || !jsonio_has(v, "kp"))
-		return error_set(err, EXIT_CORRUPT, "not a plan");
-	if (jsonio_get_string(v, "kp", &text, NULL, err) < 0)
-		return -1;
-	if (strcmp(text, "plan") != 0)
-		return error_set(err, EXIT_CORRUPT, "not a plan but a \"%s\"",
-				 text);
-	if (jsonio_get_int(v, "version", &version, err) < 0)
-		return -1;
-	if (version != PLAN_VERSION)
-		return error_set(err, EXIT_CORRUPT,
-				 "plan of version %" PRId64
-				 ", not %d: made by another kp",
-				 version, PLAN_VERSION);
-	return 0;
-}
-
-static int
 load_count(const struct jvalue *v, const char *key, uint32_t max, uint32_t *out,
 	   struct error *err)
 {
@@ -360,7 +337,7 @@ load_members(struct plan *p, const struct jvalue *v, struct error *err)
 	const struct jvalue *part, *space;
 	int n;
 
-	if (check_kind(v, err) < 0 ||
+	if (jsonio_check_kind(v, "plan", PLAN_VERSION, err) < 0 ||
 	    jsonio_get_object(v, "partition", &part, err) < 0 ||
 	    jsonio_get_object(v, "space", &space, err) < 0)
 		return -1;
