@@ -178,7 +178,7 @@ begin_pass(struct gap *g, struct gaptask *t, enum pass_kind kind,
 		return 0;
 	memcpy(r.config, t->config, sizeof r.config);
 	gap_request_put(&r, &sb);
-	g->learner->point_put(t->pack, &sb);
+	t->ops->point_put(t->pack, &sb);
 	for (uint32_t i = 0; rc == 0 && i < t->nchild; i++)
 		rc = send_to(g, t->child[i], TAG_REQUEST, &sb, err);
 	strbuf_release(&sb);
@@ -282,7 +282,7 @@ task_update(struct gap *g, struct gaptask *t, struct error *err)
 {
 	uint32_t ended = 0, failed = 0;
 
-	g->learner->update(t->pack, t->partial, t->report);
+	t->ops->update(t->pack, t->partial, t->report);
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct lane_report *r = &t->report[i];
 
@@ -366,7 +366,7 @@ on_request(struct gap *g, const struct message *m, struct error *err)
 	t = task_of_request(g, s, &r, err);
 	if (t == NULL)
 		return -1;
-	if (g->learner->point_get(t->pack, &c) || !cursor_done(&c))
+	if (t->ops->point_get(t->pack, &c) || !cursor_done(&c))
 		return nonsense(m->from, err);
 	t->sequence = r.sequence;
 	gaptask_begin(t, r.kind, r.lanes);
@@ -505,7 +505,7 @@ load_states(struct gap *g, struct gaptask *t, struct error *err)
 		const void *b =
 		    resume_state(g->resume, group, t->config[i], &n);
 
-		if (b && g->learner->load_state(t->pack, i, b, n))
+		if (b && t->ops->load_state(t->pack, i, b, n))
 			return error_set(err, EXIT_CORRUPT,
 					 "%s: state of group %u, config %u is "
 					 "not of this program",

@@ -105,12 +105,13 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 		t->full[i] =
 		    metric_new(schema->task, schema->nclass, METRIC_FULL);
 	}
-	t->pack = l->pack_new(&spec, err);
+	t->ops = plan_ops(plan, config[0]);
+	t->pack = t->ops->create(&spec, err);
 	if (t->pack == NULL) {
 		gaptask_free(t);
 		return NULL;
 	}
-	t->partial = l->partial_new(t->pack);
+	t->partial = t->ops->partial_new(t->pack);
 	return t;
 }
 
@@ -120,9 +121,9 @@ gaptask_free(struct gaptask *t)
 	if (t == NULL)
 		return;
 	if (t->partial)
-		t->held->learner->partial_free(t->partial);
+		t->ops->partial_free(t->partial);
 	if (t->pack)
-		t->held->learner->pack_free(t->pack);
+		t->ops->free(t->pack);
 	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
 		metric_free(t->light[i]);
 		metric_free(t->full[i]);
@@ -138,7 +139,7 @@ gaptask_begin(struct gaptask *t, enum pass_kind kind, uint32_t ended)
 	t->own_pending = true;
 	t->waiting = t->nchild;
 	if (kind == PASS_TRAIN)
-		t->held->learner->partial_reset(t->partial);
+		t->ops->partial_reset(t->partial);
 	for (uint32_t i = 0; i < t->n; i++)
 		metric_reset(kind == PASS_TRAIN ? t->light[i] : t->full[i]);
 }
@@ -163,10 +164,10 @@ gaptask_piece(struct gaptask *t, const struct rows *train,
 	struct metric *m[PACK_LANES_MAX];
 
 	if (t->kind == PASS_TRAIN)
-		l->accumulate(t->pack, train, t->partial);
+		t->ops->accumulate(t->pack, train, t->partial);
 	pass_metrics(t, m);
 	if (l->rows_count(holdout) > 0)
-		l->evaluate(t->pack, holdout, m);
+		t->ops->evaluate(t->pack, holdout, m);
 }
 
 void
@@ -175,7 +176,7 @@ gaptask_put_sums(const struct gaptask *t, struct strbuf *sb)
 	struct metric *m[PACK_LANES_MAX];
 
 	if (t->kind == PASS_TRAIN)
-		t->held->learner->partial_put(t->partial, sb);
+		t->ops->partial_put(t->partial, sb);
 	pass_metrics(t, m);
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (m[i])
@@ -186,17 +187,16 @@ gaptask_put_sums(const struct gaptask *t, struct strbuf *sb)
 int
 gaptask_merge_sums(struct gaptask *t, struct cursor *c, struct error *err)
 {
-	const struct learner *l = t->held->learner;
 	struct metric *m[PACK_LANES_MAX];
 	int bad = 0;
 
 	if (t->kind == PASS_TRAIN) {
-		struct partial *p = l->partial_new(t->pack);
+		struct partial *p = t->ops->partial_new(t->pack);
 
-		bad = l->partial_get(p, c);
+		bad = t->ops->partial_get(p, c);
 		if (!bad)
-			l->merge(t->partial, p);
-		l->partial_free(p);
+			t->ops->merge(t->partial, p);
+		t->ops->partial_free(p);
 	}
 	pass_metrics(t, m);
 	for (uint32_t i = 0; !bad && i < t->n; i++) {
@@ -215,10 +215,9 @@ gaptask_merge_sums(struct gaptask *t, struct cursor *c, struct error *err)
 void
 gaptask_repack(struct gaptask *t, const bool *keep)
 {
-	const struct learner *l = t->held->learner;
 	uint32_t n = 0;
 
-	l->repack(t->pack, keep);
+	t->ops->repack(t->pack, keep);
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct metric *light = t->light[i], *full = t->full[i];
 
@@ -234,8 +233,8 @@ gaptask_repack(struct gaptask *t, const bool *keep)
 		t->config[n++] = t->config[i];
 	}
 	t->n = n;
-	l->partial_free(t->partial);
-	t->partial = n > 0 ? l->partial_new(t->pack) : NULL;
+	t->ops->partial_free(t->partial);
+	t->partial = n > 0 ? t->ops->partial_new(t->pack) : NULL;
 }
 
 void

@@ -49,6 +49,7 @@ struct gaptask {
 	uint32_t n;
 	struct view *view;
 	struct shardrows *rows;
+	const struct pack_ops *ops; /* of the pack */
 	struct pack *pack;
 	struct partial *partial;
 	enum metric_kind by; /* the default metric */

@@ -155,7 +155,7 @@ ledger_lane(struct ledger *l, const struct gaptask *t, uint32_t lane,
 	if (r->status != LANE_DIVERGED) {
 		fill_metrics(&d, t->full[lane],
 			     dataset_schema(t->held->data)->task);
-		t->held->learner->save(t->pack, lane, SAVE_MODEL, &model);
+		t->ops->save(t->pack, lane, SAVE_MODEL, &model);
 	}
 	d.model = model.buf;
 	d.model_bytes = model.len;
@@ -196,7 +196,7 @@ ledger_states(struct ledger *l, const struct gaptask *t)
 		if (t->kind == PASS_FINAL && (t->ended >> i & 1))
 			continue;
 		strbuf_reset(&sb);
-		t->held->learner->save(t->pack, i, SAVE_STATE, &sb);
+		t->ops->save(t->pack, i, SAVE_STATE, &sb);
 		journal_add_state(l->journal, t->held->shard.group,
 				  t->config[i], t->report[i].epoch, sb.buf,
 				  sb.len);

@@ -90,13 +90,6 @@ check_config(const struct config *c, struct error *err)
 	return glm_kernel_check(err);
 }
 
-static enum pattern
-pattern(const struct config *c)
-{
-	(void)c;
-	return PATTERN_ALGEBRAIC;
-}
-
 static size_t
 noutput(const struct schema *s)
 {
@@ -280,32 +273,53 @@ linear_new(const struct pack_spec *spec, struct error *err)
 	return glm_pack_new(spec, LOSS_SQUARED);
 }
 
-/* clang-format off */
-#define GLM_LEARNER                                                           \
-	.param = params, .nparam = GLM_PARAM_COUNT, .epochs_default = 1000,   \
-	.check_config = check_config, .pattern = pattern,                     \
-	.noutput = noutput,                                                   \
-	.view_new = view_new, .view_free = glm_view_free,                     \
-	.rows_new = glm_rows_new, .rows_add = glm_rows_add,                   \
-	.rows_reset = glm_rows_reset, .rows_count = rows_count,               \
-	.rows_bytes = glm_rows_bytes, .rows_free = glm_rows_free,             \
-	.row_bytes = glm_row_bytes,                                           \
-	.pack_free = glm_pack_free, .pack_width = glm_pack_width,                     \
-	.point_put = glm_pack_point_put, .point_get = glm_pack_point_get,                       \
-	.partial_new = glm_pack_partial, .partial_free = glm_partial_free,             \
-	.partial_reset = glm_partial_reset, .partial_put = glm_partial_put,           \
-	.partial_get = glm_partial_get, .accumulate = glm_pack_accumulate,                 \
-	.merge = glm_partial_merge, .update = glm_pack_update, .repack = glm_pack_repack,                   \
-	.evaluate = glm_pack_evaluate, .save = glm_pack_save, .load_state = glm_pack_load_state,         \
-	.model_free = model_free, .predict = predict,                         \
+#define GLM_BATCH_OPS                                                          \
+	.pattern = PATTERN_ALGEBRAIC, .epochs_default = 1000,                  \
+	.free = glm_pack_free, .width = glm_pack_width,                        \
+	.repack = glm_pack_repack, .evaluate = glm_pack_evaluate,              \
+	.save = glm_pack_save, .load_state = glm_pack_load_state,              \
+	.point_put = glm_pack_point_put, .point_get = glm_pack_point_get,      \
+	.partial_new = glm_pack_partial, .partial_free = glm_partial_free,     \
+	.partial_reset = glm_partial_reset, .partial_put = glm_partial_put,    \
+	.partial_get = glm_partial_get, .accumulate = glm_pack_accumulate,     \
+	.merge = glm_partial_merge, .update = glm_pack_update
+
+static const struct pack_ops logistic_batch = {.create = logistic_new,
+					       GLM_BATCH_OPS};
+static const struct pack_ops linear_batch = {.create = linear_new,
+					     GLM_BATCH_OPS};
+
+static const struct pack_ops *
+logistic_ops(const struct config *c)
+{
+	(void)c;
+	return &logistic_batch;
+}
+
+static const struct pack_ops *
+linear_ops(const struct config *c)
+{
+	(void)c;
+	return &linear_batch;
+}
+
+#define GLM_LEARNER                                                            \
+	.param = params, .nparam = GLM_PARAM_COUNT,                            \
+	.check_config = check_config, .noutput = noutput,                      \
+	.view_new = view_new, .view_free = glm_view_free,                      \
+	.rows_new = glm_rows_new, .rows_add = glm_rows_add,                    \
+	.rows_pick = glm_rows_pick, .rows_copy = glm_rows_copy,                \
+	.rows_label = glm_rows_label, .rows_reset = glm_rows_reset,            \
+	.rows_count = rows_count, .rows_bytes = glm_rows_bytes,                \
+	.rows_free = glm_rows_free, .row_bytes = glm_row_bytes,                \
+	.model_free = model_free, .predict = predict,                          \
 	.coefficients = coefficients
-/* clang-format on */
 
 const struct learner learner_logistic = {
     .name = "logistic",
     .help = "logistic regression by L-BFGS, with l2 and l1 penalties",
     .check_task = check_binary,
-    .pack_new = logistic_new,
+    .ops = logistic_ops,
     .model_load = logistic_load,
     GLM_LEARNER,
 };
@@ -314,7 +328,7 @@ const struct learner learner_linear = {
     .name = "linear",
     .help = "least squares by L-BFGS, with l2 and l1 penalties",
     .check_task = check_regression,
-    .pack_new = linear_new,
+    .ops = linear_ops,
     .model_load = linear_load,
     GLM_LEARNER,
 };

@@ -220,6 +220,8 @@ glm_rows_new(const struct view *v, int part)
 
 	r->view = v;
 	r->part = part;
+	r->single = v->single && part == PART_TRAIN;
+	r->stride32 = (v->nnum + 7) / 8 * 8;
 	return r;
 }
 
@@ -231,6 +233,8 @@ glm_rows_free(struct rows *r)
 	free(r->hot16);
 	free(r->hot32);
 	free(r->num);
+	free(r->num32);
+	free(r->value32);
 	free(r->label);
 	free(r->weight);
 	free(r->start);
@@ -244,6 +248,18 @@ void
 glm_rows_reset(struct rows *r)
 {
 	r->n = 0;
+}
+
+/* Zeroed, so that the end of each row is. */
+static void
+reserve_single(struct rows *r, size_t need)
+{
+	float *num = xaligned(need * r->stride32, sizeof *num);
+
+	if (r->n > 0)
+		memcpy(num, r->num32, r->n * r->stride32 * sizeof *num);
+	free(r->num32);
+	r->num32 = num;
 }
 
 static void
@@ -261,7 +277,10 @@ reserve_rows(struct rows *r, size_t need)
 	else
 		r->hot16 =
 		    xreallocarray(r->hot16, need, v->nhot * sizeof *r->hot16);
-	r->num = xreallocarray(r->num, need, v->nnum * sizeof *r->num);
+	if (r->single)
+		reserve_single(r, need);
+	else
+		r->num = xreallocarray(r->num, need, v->nnum * sizeof *r->num);
 	r->label = xreallocarray(r->label, need, sizeof *r->label);
 	r->weight = xreallocarray(r->weight, need, sizeof *r->weight);
 	if (v->sparse) {
@@ -274,21 +293,13 @@ reserve_rows(struct rows *r, size_t need)
 	r->cap = need;
 }
 
-/* Fills r->pick with the block's rows of the part. */
-static uint32_t
-pick_rows(struct rows *r, const struct block *b, uint32_t first, uint32_t last)
+static bool
+in_part(const struct rows *r, const struct block *b, uint32_t i)
 {
 	const struct view *v = r->view;
-	bool all_train = v->facts->all_train;
-	uint32_t n = 0;
 
-	mem_grow(&r->pick, &r->pick_cap, last - first, sizeof *r->pick);
-	for (uint32_t i = first; i < last; i++)
-		if (r->part < 0 ||
-		    (int)split_part(&v->schema->split, b->split[i],
-				    all_train) == r->part)
-			r->pick[n++] = i;
-	return n;
+	return r->part < 0 || (int)split_part(&v->schema->split, b->split[i],
+					      v->facts->all_train) == r->part;
 }
 
 static void
@@ -312,16 +323,20 @@ static void
 add_numbers(struct rows *r, const struct view_feature *vf,
 	    const struct block_column *c, uint32_t n, uint32_t column)
 {
-	uint32_t width = r->view->nnum;
-	double *out = r->num + r->n * width + column;
+	size_t width = r->single ? r->stride32 : r->view->nnum;
+	size_t at = r->n * width + column;
 
-	for (uint32_t k = 0; k < n; k++, out += width) {
+	for (uint32_t k = 0; k < n; k++, at += width) {
 		uint32_t i = r->pick[k];
 		double x = is_missing(c, i) ? vf->impute
 			   : c->f64	    ? c->f64[i]
 					    : (double)c->f32[i];
 
-		*out = (x - vf->mean) * vf->scale;
+		x = (x - vf->mean) * vf->scale;
+		if (r->single)
+			r->num32[at] = (float)x;
+		else
+			r->num[at] = x;
 	}
 }
 
@@ -352,6 +367,25 @@ add_codes(struct rows *r, uint32_t feature, const struct block_column *c,
 	}
 }
 
+static void
+reserve_entries(struct rows *r, size_t need)
+{
+	mem_grow(&r->slot, &r->slot_cap, need, sizeof *r->slot);
+	if (r->single)
+		mem_grow(&r->value32, &r->value_cap, need, sizeof *r->value32);
+	else
+		mem_grow(&r->value, &r->value_cap, need, sizeof *r->value);
+}
+
+static void
+put_value(struct rows *r, uint64_t at, double x)
+{
+	if (r->single)
+		r->value32[at] = (float)x;
+	else
+		r->value[at] = x;
+}
+
 /* Appends the entries of one row; those without a slot are left out. */
 static uint64_t
 add_entries(struct rows *r, uint32_t feature, const struct block_column *c,
@@ -361,15 +395,14 @@ add_entries(struct rows *r, uint32_t feature, const struct block_column *c,
 	uint32_t nvalue = r->view->facts->feature[feature].nvalue;
 	size_t need = end + (c->start[i + 1] - c->start[i]);
 
-	mem_grow(&r->slot, &r->slot_cap, need, sizeof *r->slot);
-	mem_grow(&r->value, &r->value_cap, need, sizeof *r->value);
+	reserve_entries(r, need);
 	for (uint64_t e = c->start[i]; e < c->start[i + 1]; e++) {
 		uint32_t code = c->entry_code[e];
 
 		if (code >= nvalue || vf->slot[code] >= r->view->d)
 			continue;
 		r->slot[end] = vf->slot[code];
-		r->value[end++] = c->entry_value[e] * vf->sscale[code];
+		put_value(r, end++, c->entry_value[e] * vf->sscale[code]);
 	}
 	return end;
 }
@@ -389,12 +422,11 @@ add_sparse_rows(struct rows *r, const struct block *b, uint32_t n)
 	}
 }
 
-void
-glm_rows_add(struct rows *r, const struct block *b, uint32_t first,
-	     uint32_t last)
+/* Adds the n rows r->pick[] of b. */
+static void
+add_picked(struct rows *r, const struct block *b, uint32_t n)
 {
 	const struct view *v = r->view;
-	uint32_t n = pick_rows(r, b, first, last);
 	uint32_t hot = 0, num = 0;
 
 	if (n == 0)
@@ -424,9 +456,102 @@ glm_rows_add(struct rows *r, const struct block *b, uint32_t first,
 			break;
 		}
 	}
-	if (v->sparse && n > 0)
+	if (v->sparse)
 		add_sparse_rows(r, b, n);
 	r->n += n;
+}
+
+void
+glm_rows_add(struct rows *r, const struct block *b, uint32_t first,
+	     uint32_t last)
+{
+	uint32_t n = 0;
+
+	mem_grow(&r->pick, &r->pick_cap, last - first, sizeof *r->pick);
+	for (uint32_t i = first; i < last; i++)
+		if (in_part(r, b, i))
+			r->pick[n++] = i;
+	add_picked(r, b, n);
+}
+
+void
+glm_rows_pick(struct rows *r, const struct block *b, const uint32_t *which,
+	      uint32_t n)
+{
+	uint32_t m = 0;
+
+	mem_grow(&r->pick, &r->pick_cap, n, sizeof *r->pick);
+	for (uint32_t k = 0; k < n; k++)
+		if (in_part(r, b, which[k]))
+			r->pick[m++] = which[k];
+	add_picked(r, b, m);
+}
+
+/* The sparse entries of row i of another. */
+static void
+copy_entries(struct rows *r, const struct rows *from, uint64_t i)
+{
+	uint64_t first = from->start[i], n = from->start[i + 1] - first;
+	uint64_t end = r->start[r->n];
+
+	reserve_entries(r, end + n);
+	r->start[r->n + 1] = end + n;
+	if (n == 0)
+		return;
+	memcpy(r->slot + end, from->slot + first, n * sizeof *r->slot);
+	if (r->single)
+		memcpy(r->value32 + end, from->value32 + first,
+		       n * sizeof *r->value32);
+	else
+		memcpy(r->value + end, from->value + first,
+		       n * sizeof *r->value);
+}
+
+static void
+copy_row(struct rows *r, const struct rows *from, uint64_t i)
+{
+	size_t nhot = r->view->nhot, nnum = r->view->nnum;
+
+	if (r->view->wide)
+		memcpy(r->hot32 + r->n * nhot, from->hot32 + i * nhot,
+		       nhot * sizeof *r->hot32);
+	else
+		memcpy(r->hot16 + r->n * nhot, from->hot16 + i * nhot,
+		       nhot * sizeof *r->hot16);
+	if (r->single)
+		memcpy(r->num32 + r->n * r->stride32,
+		       from->num32 + i * r->stride32,
+		       r->stride32 * sizeof *r->num32);
+	else
+		memcpy(r->num + r->n * nnum, from->num + i * nnum,
+		       nnum * sizeof *r->num);
+	r->label[r->n] = from->label[i];
+	r->weight[r->n] = from->weight[i];
+	if (r->view->sparse)
+		copy_entries(r, from, i);
+	r->n++;
+}
+
+void
+glm_rows_copy(struct rows *r, const struct rows *from, const uint32_t *which,
+	      size_t n)
+{
+	if (n == 0)
+		return;
+	reserve_rows(r, r->n + n);
+	for (size_t k = 0; k < n; k++)
+		copy_row(r, from, which[k]);
+}
+
+void
+glm_rows_label(const struct rows *r, const uint32_t *which, size_t n,
+	       double *label, double *weight)
+{
+	for (size_t k = 0; k < n; k++) {
+		label[k] = r->label[which[k]];
+		if (weight)
+			weight[k] = r->weight[which[k]];
+	}
 }
 
 uint64_t
@@ -435,7 +560,9 @@ glm_rows_bytes(const struct rows *r)
 	const struct view *v = r->view;
 	uint64_t row =
 	    v->nhot * (v->wide ? sizeof *r->hot32 : sizeof *r->hot16) +
-	    (v->nnum + 2) * sizeof(double);
+	    (r->single ? r->stride32 * sizeof *r->num32
+		       : v->nnum * sizeof *r->num) +
+	    2 * sizeof(double);
 
 	if (v->sparse)
 		row += sizeof *r->start;

@@ -52,6 +52,9 @@ struct view {
 	const struct schema *schema;	 /* borrowed */
 	const struct group_facts *facts; /* borrowed */
 	bool standardize, intercept;
+	bool single;	      /* training rows in single precision: the view
+				 of the Sequential solvers; set before rows
+				 are made */
 	uint32_t d;	      /* features */
 	uint32_t next;	      /* slots given out while the view is made */
 	uint32_t nhot;	      /* one-hot slot numbers of a row */
@@ -83,15 +86,22 @@ glm_view_null(const struct view *v)
 struct rows {
 	const struct view *view;
 	int part;
+	bool single; /* num32, value32 in use */
 	uint64_t n;
 	size_t cap;
 	uint16_t *hot16; /* [n][nhot], or hot32 if view->wide */
 	uint32_t *hot32;
-	double *num; /* [n][nnum] */
+	/* Numeric values; one of the two, num32 for training rows of a single
+	 * view.  The row of num32 is filled up with zeros to a multiple of 8
+	 * and its array starts on 64 bytes. */
+	double *num;  /* [n][nnum] */
+	float *num32; /* [n][stride32] */
+	size_t stride32;
 	double *label, *weight;
 	uint64_t *start; /* [n + 1] sparse entries, NULL if view has none */
 	uint32_t *slot;
-	double *value;
+	double *value; /* or, as num32, value32 */
+	float *value32;
 	size_t slot_cap, value_cap;
 	uint32_t *pick; /* rows of a block that are in the part */
 	size_t pick_cap;
@@ -101,6 +111,15 @@ struct rows {
 struct rows *glm_rows_new(const struct view *v, int part);
 void glm_rows_add(struct rows *r, const struct block *b, uint32_t first,
 		  uint32_t last);
+/* The n rows which[] of b that are in the part. */
+void glm_rows_pick(struct rows *r, const struct block *b, const uint32_t *which,
+		   uint32_t n);
+/* Copies of rows of the same view and precision. */
+void glm_rows_copy(struct rows *r, const struct rows *from,
+		   const uint32_t *which, size_t n);
+/* weight may be NULL. */
+void glm_rows_label(const struct rows *r, const uint32_t *which, size_t n,
+		    double *label, double *weight);
 void glm_rows_reset(struct rows *r);
 uint64_t glm_rows_bytes(const struct rows *r);
 void glm_rows_free(struct rows *r);

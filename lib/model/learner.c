@@ -66,7 +66,7 @@ learner_same_pack(const struct learner *l, const struct config *a,
 		if ((l->param[i].view || l->param[i].pack) &&
 		    a->value[i] != b->value[i])
 			return false;
-	return l->pattern(a) == l->pattern(b);
+	return l->ops(a) == l->ops(b);
 }
 
 int

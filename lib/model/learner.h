@@ -22,11 +22,17 @@
  *	        merge all partials, in any order
  *	} while (update(pack, partial, ...) leaves a lane at LANE_STEP)
  *
+ * or, Sequential, hops from holder to holder:
+ *
+ *	for every epoch
+ *	        for every holder, step(pack, rows, order, ...)
+ *	        end_epoch(pack, ...)
+ *
  * What a pass sums is up to the pack's phase, which is part of the point: a
  * solver's f and g, bins and bounds to prepare, a tree level's histograms.
  * Lanes never look at one another: a config's bytes do not depend on which
- * configs share its pack, nor on how rows are cut over holders (exact sums,
- * DESIGN section 8).
+ * configs share its pack, nor, unless it is Sequential, on how rows are cut
+ * over holders (exact sums, DESIGN section 8).
  */
 
 #include <stdbool.h>
@@ -116,44 +122,29 @@ struct coefficient {
 	double weight; /* on the raw scale of the feature */
 };
 
-struct learner {
-	const char *name; /* "logistic" */
-	const char *help; /* one line */
-	const struct learner_param *param;
-	size_t nparam;
-	uint32_t epochs_default;
+/*
+ * How a pack works: the functions that know its struct.  Of the two middle
+ * parts only that of the pattern is there, the other is NULL.
+ */
+struct pack_ops {
+	enum pattern pattern;
+	uint32_t epochs_default; /* cap on epochs if the user gives none */
 
-	/* 0, or -1 and EXIT_USAGE if the learner cannot do such a task. */
-	int (*check_task)(const struct schema *s, struct error *err);
-	/* 0, or -1 and EXIT_USAGE if the values make no sense together. */
-	int (*check_config)(const struct config *c, struct error *err);
-	enum pattern (*pattern)(const struct config *c);
-	/* Values per prediction: 1, or nclass. */
-	size_t (*noutput)(const struct schema *s);
+	struct pack *(*create)(const struct pack_spec *spec, struct error *err);
+	void (*free)(struct pack *p);
+	size_t (*width)(const struct pack *p); /* lanes still in it */
+	/* Lanes with keep[i] false leave; the rest close up in order. */
+	void (*repack)(struct pack *p, const bool *keep);
+	/* metric[i] gets the rows' predictions by lane i's model as it is now;
+	 * NULL skips the lane. */
+	void (*evaluate)(const struct pack *p, const struct rows *r,
+			 struct metric *const *metric);
+	void (*save)(const struct pack *p, size_t lane, enum save_what what,
+		     struct strbuf *sb);
+	/* SAVE_STATE bytes back into a lane of a new pack; -1: bad bytes. */
+	int (*load_state)(struct pack *p, size_t lane, const void *b, size_t n);
 
-	/* --- view and rows --- */
-	/* NULL on error (e.g. a dictionary too large). */
-	struct view *(*view_new)(const struct schema *s,
-				 const struct group_facts *f,
-				 const struct config *c, struct error *err);
-	void (*view_free)(struct view *v);
-	/* part < 0: rows of any part. */
-	struct rows *(*rows_new)(const struct view *v, int part);
-	/* Adds rows [first, last) of b that are in the part. */
-	void (*rows_add)(struct rows *r, const struct block *b, uint32_t first,
-			 uint32_t last);
-	void (*rows_reset)(struct rows *r); /* zero rows, memory kept */
-	uint64_t (*rows_count)(const struct rows *r);
-	uint64_t (*rows_bytes)(const struct rows *r);
-	void (*rows_free)(struct rows *r);
-	/* Estimate, for planning: bytes of a row in memory. */
-	double (*row_bytes)(const struct schema *s);
-
-	/* --- pack --- */
-	struct pack *(*pack_new)(const struct pack_spec *spec,
-				 struct error *err);
-	void (*pack_free)(struct pack *p);
-	size_t (*pack_width)(const struct pack *p); /* lanes still in it */
+	/* --- Algebraic, Sampling --- */
 	/* The point that the next pass is taken at, all lanes, to another
 	 * holder's pack of the same lanes. */
 	void (*point_put)(const struct pack *p, struct strbuf *sb);
@@ -174,16 +165,65 @@ struct learner {
 	 * report[lane].  A lane that has ended keeps its model as its point. */
 	void (*update)(struct pack *p, const struct partial *t,
 		       struct lane_report *report);
-	/* Lanes with keep[i] false leave; the rest close up in order. */
-	void (*repack)(struct pack *p, const bool *keep);
-	/* metric[i] gets the rows' predictions at lane i's point; NULL skips
-	 * the lane. */
-	void (*evaluate)(const struct pack *p, const struct rows *r,
-			 struct metric *const *metric);
-	void (*save)(const struct pack *p, size_t lane, enum save_what what,
-		     struct strbuf *sb);
-	/* SAVE_STATE bytes back into a lane of a new pack; -1: bad bytes. */
-	int (*load_state)(struct pack *p, size_t lane, const void *b, size_t n);
+
+	/* --- Sequential --- */
+	/* Rows of a mini-batch, equal for all lanes; 1: tuple by tuple. */
+	size_t (*batch)(const struct pack *p);
+	/* Learns from rows order[0 .. n) of r in that order, in place, batch by
+	 * batch; a last batch that is short is divided by its own count.  pred
+	 * is NULL, or gets [lane][n][noutput] predictions as predict() gives
+	 * them, each made before its batch was learnt from. */
+	void (*step)(struct pack *p, const struct rows *r,
+		     const uint32_t *order, size_t n, double *pred);
+	/* All training rows of the group have been stepped over: averages
+	 * close, schedules move on.  Fills report[lane]; its loss is the mean
+	 * loss of the rows, each before it was learnt from.  Until the next
+	 * step, evaluate() and save() are of the epoch's model. */
+	void (*end_epoch)(struct pack *p, struct lane_report *report);
+};
+
+struct learner {
+	const char *name; /* "logistic" */
+	const char *help; /* one line */
+	const struct learner_param *param;
+	size_t nparam;
+
+	/* 0, or -1 and EXIT_USAGE if the learner cannot do such a task. */
+	int (*check_task)(const struct schema *s, struct error *err);
+	/* 0, or -1 and EXIT_USAGE if the values make no sense together. */
+	int (*check_config)(const struct config *c, struct error *err);
+	/* How packs of such a config are trained. */
+	const struct pack_ops *(*ops)(const struct config *c);
+	/* Values per prediction: 1, or nclass. */
+	size_t (*noutput)(const struct schema *s);
+
+	/* --- view and rows --- */
+	/* NULL on error (e.g. a dictionary too large). */
+	struct view *(*view_new)(const struct schema *s,
+				 const struct group_facts *f,
+				 const struct config *c, struct error *err);
+	void (*view_free)(struct view *v);
+	/* part < 0: rows of any part. */
+	struct rows *(*rows_new)(const struct view *v, int part);
+	/* Adds rows [first, last) of b that are in the part. */
+	void (*rows_add)(struct rows *r, const struct block *b, uint32_t first,
+			 uint32_t last);
+	/* Adds the n rows which[] of b that are in the part, in that order. */
+	void (*rows_pick)(struct rows *r, const struct block *b,
+			  const uint32_t *which, uint32_t n);
+	/* Adds copies of the n rows which[] of another of the same view and
+	 * part. */
+	void (*rows_copy)(struct rows *r, const struct rows *from,
+			  const uint32_t *which, size_t n);
+	/* label[], weight[] of the n rows which[]; weight may be NULL. */
+	void (*rows_label)(const struct rows *r, const uint32_t *which,
+			   size_t n, double *label, double *weight);
+	void (*rows_reset)(struct rows *r); /* zero rows, memory kept */
+	uint64_t (*rows_count)(const struct rows *r);
+	uint64_t (*rows_bytes)(const struct rows *r);
+	void (*rows_free)(struct rows *r);
+	/* Estimate, for planning: bytes of a row in memory. */
+	double (*row_bytes)(const struct schema *s);
 
 	/* --- model --- */
 	/* From SAVE_MODEL bytes; NULL: EXIT_CORRUPT. */

@@ -57,17 +57,17 @@ enum metric_depth { METRIC_LIGHT, METRIC_FULL };
 struct metric;
 
 struct metric *metric_new(enum task task, size_t nclass,
-                          enum metric_depth depth);
+			  enum metric_depth depth);
 void metric_free(struct metric *m); /* NULL is legal */
 void metric_reset(struct metric *m);
 /* pred: binary p(y = 1), regression the value: one double; multi-class
  * nclass probabilities, of which a label that is none of the classes had 0.
  * weight >= 0. */
 void metric_add(struct metric *m, double label, double weight,
-                const double *pred);
+		const double *pred);
 /* The same for n rows, pred one row after another; faster. */
 void metric_add_many(struct metric *m, const double *label,
-                     const double *weight, const double *pred, size_t n);
+		     const double *weight, const double *pred, size_t n);
 /* Returns -1 and does nothing if task, nclass or depth differ. */
 int metric_merge(struct metric *into, const struct metric *from);
 double metric_value(const struct metric *m, enum metric_kind k);

@@ -266,7 +266,7 @@ chain_rows(const struct work *w, const struct plan_pack *pack,
 	const struct space *space = &w->plan->space;
 	const struct config *c = &space->config[pack->config[0]];
 
-	return space->learner->pattern(c) == PATTERN_SEQUENTIAL
+	return space->learner->ops(c)->pattern == PATTERN_SEQUENTIAL
 		   ? w->rows[s->group]
 		   : s->end - s->first;
 }

@@ -142,8 +142,7 @@ split_packs_wanted(const struct plan *p)
 	size_t want = holders > 1 ? 2 : 1;
 
 	for (size_t i = 0; i < p->space.nconfig && want > 1; i++)
-		if (p->space.learner->pattern(&p->space.config[i]) ==
-		    PATTERN_SEQUENTIAL)
+		if (plan_ops(p, (uint32_t)i)->pattern == PATTERN_SEQUENTIAL)
 			want = holders;
 	return want < p->space.nconfig ? want : p->space.nconfig;
 }

@@ -42,6 +42,12 @@ void plan_make_packs(struct plan *p);
 /* The packs of a group; split: more than one worker holds rows of it. */
 const struct plan_pack *plan_packs(const struct plan *p, bool split, size_t *n);
 void plan_release(struct plan *p);
+/* How a config is trained. */
+static inline const struct pack_ops *
+plan_ops(const struct plan *p, uint32_t config)
+{
+	return p->space.learner->ops(&p->space.config[config]);
+}
 /* Hash of all that decides the bytes of models and trials: learner, seed,
  * configs, epochs, min_rows, data fingerprint; not workers, packs, paths, nor
  * how the configs were asked for. */

@@ -118,6 +118,21 @@ check_draws(const struct space *s, struct error *err)
 			 "more than one value");
 }
 
+/* Without --epochs, the default of how the configs are trained. */
+static int
+set_epochs(struct plan *p, int64_t given, struct error *err)
+{
+	p->epochs = (uint32_t)given;
+	if (given == 0)
+		p->epochs = plan_ops(p, 0)->epochs_default;
+	for (uint32_t i = 1; given == 0 && i < p->space.nconfig; i++)
+		if (plan_ops(p, i)->epochs_default != p->epochs)
+			return error_set(err, EXIT_USAGE,
+					 "configs of solvers that need epochs "
+					 "of different kinds: give --epochs");
+	return 0;
+}
+
 static int
 build(struct plan *p, const struct plan_options *o, const struct dataset *d,
       struct error *err)
@@ -136,7 +151,8 @@ build(struct plan *p, const struct plan_options *o, const struct dataset *d,
 	if (space_set_search(&p->space, o->search, err) < 0 ||
 	    check_draws(&p->space, err) < 0 || space_expand(&p->space, err) < 0)
 		return -1;
-	p->epochs = o->epochs ? (uint32_t)o->epochs : l->epochs_default;
+	if (set_epochs(p, o->epochs, err) < 0)
+		return -1;
 	p->pack_width = (uint32_t)o->pack_width;
 	p->min_rows = (uint32_t)o->min_rows;
 	plan_make_packs(p);

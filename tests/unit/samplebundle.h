@@ -32,20 +32,21 @@ sb_train(const struct learner *l, const struct schema *s,
 				 .n = 1,
 				 .epochs = 50,
 				 .seed = 1};
-	struct pack *p = l->pack_new(&spec, &err);
-	struct partial *t = l->partial_new(p);
+	const struct pack_ops *ops = l->ops(c);
+	struct pack *p = ops->create(&spec, &err);
+	struct partial *t = ops->partial_new(p);
 	struct lane_report report = {.status = LANE_STEP};
 
 	l->rows_add(rows, b, 0, b->nrow);
 	for (int i = 0; i < 1000 && report.status == LANE_STEP; i++) {
-		l->partial_free(t);
-		t = l->partial_new(p);
-		l->accumulate(p, rows, t);
-		l->update(p, t, &report);
+		ops->partial_free(t);
+		t = ops->partial_new(p);
+		ops->accumulate(p, rows, t);
+		ops->update(p, t, &report);
 	}
-	l->save(p, 0, SAVE_MODEL, model);
-	l->partial_free(t);
-	l->pack_free(p);
+	ops->save(p, 0, SAVE_MODEL, model);
+	ops->partial_free(t);
+	ops->free(p);
 	l->rows_free(rows);
 	l->view_free(v);
 	return report.status == LANE_STEP || report.status == LANE_DIVERGED ? -1

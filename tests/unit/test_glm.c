@@ -21,6 +21,7 @@ struct job {
 	struct view *view;
 	struct rows *train, *all;
 	struct rows *part[HOLDERS_MAX];
+	const struct pack_ops *ops;
 	struct pack *pack[HOLDERS_MAX]; /* [0] updates */
 	struct partial *partial[HOLDERS_MAX];
 	struct lane_report report[PACK_LANES_MAX];
@@ -71,7 +72,8 @@ new_pack(struct job *j)
 
 	for (size_t i = 0; i < j->n; i++)
 		spec.config[i] = &j->config[i];
-	return j->learner->pack_new(&spec, &err);
+	j->ops = j->learner->ops(&j->config[0]);
+	return j->ops->create(&spec, &err);
 }
 
 static void
@@ -91,7 +93,7 @@ job_start(struct job *j)
 		l->rows_add(j->part[h], &j->toy->block, cut(j, h),
 			    cut(j, h + 1));
 		j->pack[h] = new_pack(j);
-		j->partial[h] = l->partial_new(j->pack[h]);
+		j->partial[h] = j->ops->partial_new(j->pack[h]);
 	}
 }
 
@@ -102,8 +104,8 @@ job_end(struct job *j)
 
 	for (size_t h = 0; h < j->holders; h++) {
 		l->rows_free(j->part[h]);
-		l->pack_free(j->pack[h]);
-		l->partial_free(j->partial[h]);
+		j->ops->free(j->pack[h]);
+		j->ops->partial_free(j->partial[h]);
 	}
 	l->rows_free(j->train);
 	l->rows_free(j->all);
@@ -114,23 +116,22 @@ job_end(struct job *j)
 static void
 exchange(struct job *j, size_t h, bool point)
 {
-	const struct learner *l = j->learner;
 	struct strbuf sb = STRBUF_INIT;
 	struct cursor c;
 
 	if (point)
-		l->point_put(j->pack[0], &sb);
+		j->ops->point_put(j->pack[0], &sb);
 	else
-		l->partial_put(j->partial[h], &sb);
+		j->ops->partial_put(j->partial[h], &sb);
 	c = cursor_of(sb.buf, sb.len);
 	if (point) {
-		CHECK_INT(l->point_get(j->pack[h], &c), 0);
+		CHECK_INT(j->ops->point_get(j->pack[h], &c), 0);
 	} else {
-		struct partial *t = l->partial_new(j->pack[0]);
+		struct partial *t = j->ops->partial_new(j->pack[0]);
 
-		CHECK_INT(l->partial_get(t, &c), 0);
-		l->merge(j->partial[0], t);
-		l->partial_free(t);
+		CHECK_INT(j->ops->partial_get(t, &c), 0);
+		j->ops->merge(j->partial[0], t);
+		j->ops->partial_free(t);
 	}
 	CHECK(cursor_done(&c));
 	strbuf_release(&sb);
@@ -140,20 +141,19 @@ exchange(struct job *j, size_t h, bool point)
 static bool
 job_pass(struct job *j)
 {
-	const struct learner *l = j->learner;
 	bool more = false;
 
 	for (size_t h = 0; h < j->holders; h++) {
 		if (h > 0)
 			exchange(j, h, true);
-		l->partial_reset(j->partial[h]);
-		l->accumulate(j->pack[h], j->part[h], j->partial[h]);
+		j->ops->partial_reset(j->partial[h]);
+		j->ops->accumulate(j->pack[h], j->part[h], j->partial[h]);
 	}
 	for (size_t h = j->holders; h-- > 1;) /* last first */
 		exchange(j, h, false);
-	l->update(j->pack[0], j->partial[0], j->report);
+	j->ops->update(j->pack[0], j->partial[0], j->report);
 	j->passes++;
-	for (size_t i = 0; i < l->pack_width(j->pack[0]); i++) {
+	for (size_t i = 0; i < j->ops->width(j->pack[0]); i++) {
 		more |= j->report[i].status == LANE_STEP;
 		j->repeats +=
 		    j->report[i].status == LANE_STEP && !j->report[i].counted;
@@ -173,7 +173,7 @@ static void
 saved(const struct job *j, size_t lane, enum save_what what, struct strbuf *sb)
 {
 	strbuf_reset(sb);
-	j->learner->save(j->pack[0], lane, what, sb);
+	j->ops->save(j->pack[0], lane, what, sb);
 }
 
 /* Lane i of a and lane k of b hold the same bytes. */
@@ -329,21 +329,21 @@ merging_is_accumulating(void)
 	toy_random(&t, &o);
 	job_init(&j, &t, 3, 4);
 	job_start(&j);
-	whole = j.learner->partial_new(j.pack[0]);
+	whole = j.ops->partial_new(j.pack[0]);
 	for (int k = 0; k < 3; k++) {
-		j.learner->partial_reset(whole);
+		j.ops->partial_reset(whole);
 		strbuf_reset(&x);
 		strbuf_reset(&y);
-		j.learner->accumulate(j.pack[0], j.train, whole);
+		j.ops->accumulate(j.pack[0], j.train, whole);
 		job_pass(&j);
-		j.learner->partial_put(whole, &x);
-		j.learner->partial_put(j.partial[0], &y);
+		j.ops->partial_put(whole, &x);
+		j.ops->partial_put(j.partial[0], &y);
 		CHECK_INT(x.len, y.len);
 		CHECK_MEM(x.buf, y.buf, x.len);
 	}
 	strbuf_release(&x);
 	strbuf_release(&y);
-	j.learner->partial_free(whole);
+	j.ops->partial_free(whole);
 	job_end(&j);
 	toy_release(&t);
 }
@@ -625,10 +625,10 @@ state_goes_on(void)
 		p = new_pack(&b);
 		for (size_t i = 0; i < 3; i++) {
 			saved(&b, i, SAVE_STATE, &sb);
-			CHECK_INT(
-			    b.learner->load_state(p, 2 - i, sb.buf, sb.len), 0);
+			CHECK_INT(b.ops->load_state(p, 2 - i, sb.buf, sb.len),
+				  0);
 		}
-		b.learner->pack_free(b.pack[0]);
+		b.ops->free(b.pack[0]);
 		b.pack[0] = p;
 	}
 	for (size_t i = 0; i < 3; i++) {
@@ -637,7 +637,7 @@ state_goes_on(void)
 		CHECK(same(&a, i, &b, k, SAVE_STATE));
 	}
 	for (size_t n = 0; n < sb.len; n += 11)
-		CHECK_INT(b.learner->load_state(b.pack[0], 0, sb.buf, n), -1);
+		CHECK_INT(b.ops->load_state(b.pack[0], 0, sb.buf, n), -1);
 	strbuf_release(&sb);
 	job_end(&a);
 	job_end(&b);
@@ -661,12 +661,12 @@ repack_keeps_the_rest(void)
 		job_pass(&a);
 		job_pass(&b);
 		if (k == 4) {
-			b.learner->repack(b.pack[0], keep);
-			b.learner->partial_free(b.partial[0]);
-			b.partial[0] = b.learner->partial_new(b.pack[0]);
+			b.ops->repack(b.pack[0], keep);
+			b.ops->partial_free(b.partial[0]);
+			b.partial[0] = b.ops->partial_new(b.pack[0]);
 		}
 	}
-	CHECK_INT(b.learner->pack_width(b.pack[0]), 3);
+	CHECK_INT(b.ops->width(b.pack[0]), 3);
 	CHECK(same(&a, 1, &b, 0, SAVE_STATE));
 	CHECK(same(&a, 3, &b, 1, SAVE_STATE));
 	CHECK(same(&a, 4, &b, 2, SAVE_STATE));
@@ -713,7 +713,7 @@ predict_is_what_was_scored(void)
 	job_run(&j);
 	for (size_t i = 0; i < 5; i++)
 		scored[i] = metric_new(TASK_BINARY, 2, METRIC_FULL);
-	j.learner->evaluate(j.pack[0], j.all, scored);
+	j.ops->evaluate(j.pack[0], j.all, scored);
 	for (size_t i = 0; i < 5; i++) {
 		struct model *m = load_model(&j, i);
 
@@ -1123,7 +1123,7 @@ count_right(const char *train, const char *test, double l2, bool intercept,
 	job_run(&j);
 	r = j.learner->rows_new(j.view, -1);
 	j.learner->rows_add(r, &u.block, 0, u.block.nrow);
-	j.learner->evaluate(j.pack[0], r, &metric);
+	j.ops->evaluate(j.pack[0], r, &metric);
 	j.learner->rows_free(r);
 	job_end(&j);
 	toy_release(&t);

@@ -18,10 +18,13 @@ static const struct learner_param params[] = {
      .pack = true},
 };
 
-static enum pattern
-pattern(const struct config *c)
+static const struct pack_ops *
+ops(const struct config *c)
 {
-	return c->value[2] == 1 ? PATTERN_SEQUENTIAL : PATTERN_ALGEBRAIC;
+	static const struct pack_ops batch = {.pattern = PATTERN_ALGEBRAIC};
+	static const struct pack_ops sgd = {.pattern = PATTERN_SEQUENTIAL};
+
+	return c->value[2] == 1 ? &sgd : &batch;
 }
 
 static int
@@ -36,7 +39,7 @@ static const struct learner toy = {
     .name = "toy",
     .param = params,
     .nparam = 3,
-    .pattern = pattern,
+    .ops = ops,
     .check_config = check_config,
 };
 
