@@ -6,6 +6,9 @@
  * of block-level shuffling.  In memory a struct block; on disk the LZ4
  * compressed payload of a BLOCK frame (kp-block(5)).
  *
+ * A *mixed* block, as streams have them, holds rows of any groups in any
+ * order; the codes of a row refer to the dictionaries of its own group.
+ *
  * Missing is a bit (numeric) or CODE_MISSING (category), never an imputed
  * value.  Numeric values whose bit is set are 0 and mean nothing.
  */
@@ -32,12 +35,14 @@ struct block_column {
 
 struct block {
 	struct arena arena; /* owns the arrays */
-	uint32_t group;	    /* ordinal */
-	uint64_t first_row; /* position of its first row in the group */
+	uint32_t group;	    /* ordinal; 0 if mixed */
+	uint64_t first_row; /* position of its first row in the group; in a
+			       stream: in the epoch */
 	uint32_t nrow;
 	double *label;		     /* [nrow] class number or value */
 	double *weight;		     /* [nrow], NULL: all 1 */
 	uint8_t *split;		     /* [nrow] split byte */
+	uint32_t *row_group;	     /* [nrow] ordinals if mixed, else NULL */
 	struct block_column *column; /* [schema->nfeature] */
 };
 
@@ -46,6 +51,9 @@ struct block {
  * `weighted`.  Memory of an earlier use is reused. */
 void block_shape(struct block *b, const struct schema *s, uint32_t nrow,
 		 uint64_t nentry, bool weighted);
+/* The same of a mixed block. */
+void block_shape_mixed(struct block *b, const struct schema *s, uint32_t nrow,
+		       uint64_t nentry, bool weighted);
 void block_release(struct block *b);
 /* Sparse entries of all rows. */
 uint64_t block_entries(const struct block *b, const struct schema *s);
@@ -53,8 +61,12 @@ uint64_t block_entries(const struct block *b, const struct schema *s);
 /* Appends the payload of a BLOCK frame to sb. */
 void block_encode(const struct block *b, const struct schema *s,
 		  struct strbuf *sb);
-/* Any damage is EXIT_CORRUPT: codes out of range of `facts` too (facts NULL:
- * not checked).  b then holds nothing of use, but may be used again. */
+/* The same without LZ4, for a pipe. */
+void block_encode_plain(const struct block *b, const struct schema *s,
+			struct strbuf *sb);
+/* Any damage is EXIT_CORRUPT: codes out of range of `facts` too (facts NULL,
+ * or b mixed: not checked).  b then holds nothing of use, but may be used
+ * again. */
 int block_decode(struct block *b, const struct schema *s,
 		 const struct group_facts *facts, const void *p, size_t n,
 		 struct error *err);
