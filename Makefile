@@ -47,10 +47,12 @@ src    := $(wildcard lib/*/*.c)
 kernel := $(filter %_kernel.c,$(src))
 plain  := $(filter-out $(kernel),$(src))
 prog   := $(patsubst cmd/%.c,$(B)/bin/%,$(wildcard cmd/*.c))
+bench  := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 unit   := $(patsubst tests/unit/%.c,$(B)/test/%,$(wildcard tests/unit/test_*.c))
 fuzz   := $(patsubst tests/fuzz/%.c,$(F)/%,$(wildcard tests/fuzz/fuzz_*.c))
 obj    := $(plain:%.c=$(B)/%.o) $(foreach i,$(isa),$(kernel:%.c=$(B)/%.$(i).o))
-main   := $(patsubst %.c,$(B)/%.o,$(wildcard cmd/*.c tests/unit/test_*.c))
+main   := $(patsubst %.c,$(B)/%.o,$(wildcard cmd/*.c tests/unit/test_*.c \
+	tests/bench/*.c))
 fobj   := $(src:%.c=$(F)/%.o)
 
 # "CC lib/base/opt.o" in place of the command; nothing under make -s.
@@ -61,6 +63,11 @@ Q      := $(if $(V),,@)
 all: $(prog)
 
 $(B)/bin/%: $(B)/cmd/%.o $(B)/libkp.a
+	@mkdir -p $(@D)
+	$(call short,LD)
+	$Q$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/bench/%: $(B)/tests/bench/%.o $(B)/libkp.a
 	@mkdir -p $(@D)
 	$(call short,LD)
 	$Q$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -109,13 +116,13 @@ demo: deps all
 
 RUN_TESTS = KP_ROOT=$(CURDIR) KP_BIN=$(CURDIR)/$(B)/bin tests/run
 
-check: deps all layers $(unit)
+check: deps all layers $(unit) $(bench)
 	@$(RUN_TESTS) $(unit) $(wildcard tests/*.bats)
 
 check-slow: deps all
 	@$(RUN_TESTS) $(wildcard tests/slow/*.bats)
 
-bench: deps all
+bench: deps all $(bench)
 	@for t in $(wildcard tests/bench/*.sh); do \
 	    KP_BIN=$(CURDIR)/$(B)/bin $$t || exit 1; done
 
