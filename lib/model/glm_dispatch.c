@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/isa.h"
 
 int
 glm_kernel_check(struct error *err)
@@ -21,17 +22,12 @@ glm_kernel_choose(void)
 #ifdef KP_ONLY_BASE
 	return &glm_kernel_base;
 #else
-	const char *isa = getenv("KP_ISA");
-	bool avx2 = __builtin_cpu_supports("avx2");
-	bool avx512 = __builtin_cpu_supports("avx512f") &&
-		      __builtin_cpu_supports("avx512dq") &&
-		      __builtin_cpu_supports("avx512bw") &&
-		      __builtin_cpu_supports("avx512vl");
+	static const struct glm_kernel *const of[] = {
+	    [ISA_BASE] = &glm_kernel_base,
+	    [ISA_AVX2] = &glm_kernel_avx2,
+	    [ISA_AVX512] = &glm_kernel_avx512,
+	};
 
-	if (isa && strcmp(isa, "base") == 0)
-		return &glm_kernel_base;
-	if (avx2 && (!avx512 || (isa && strcmp(isa, "avx2") == 0)))
-		return &glm_kernel_avx2;
-	return avx512 ? &glm_kernel_avx512 : &glm_kernel_base;
+	return of[isa_choose()];
 #endif
 }
