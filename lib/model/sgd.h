@@ -10,9 +10,10 @@
  *
  *	g = sum_i w_i grad loss_i / count + l2 b,  b -= rate * g
  *
- * with row weights w_i as they are (scaled to mean 1 over the training rows of
- * the group), count the rows of the batch; then b is shrunk by rate * l1
- * towards 0 (proximal step).
+ * with row weights w_i scaled to mean 1 over the training rows of the group,
+ * count the rows of the batch; then b is shrunk by rate * l1 towards 0
+ * (proximal step; only with plain sgd: under momentum, and under the step
+ * sizes of adam, it would minimise something else, so l1 is refused there).
  *
  *	momentum   v = momentum v + g, b -= rate v; nesterov: b -= rate (g +
  *	           momentum v) (the form of Sutskever et al. 2013 as PyTorch
@@ -84,13 +85,18 @@ extern const char *const sgd_schedule_names[], *const sgd_average_names[];
 
 /* The parameters of a config whose table has them from position `at` on. */
 struct sgd_rule sgd_rule_of(const struct config *c, size_t at);
+/* EXIT_USAGE if values make no sense together: momentum with adam, nesterov
+ * without momentum. */
+int sgd_check(const struct config *c, size_t at, bool adam, struct error *err);
 /* Step size of an epoch, from 0. */
 double sgd_rate(const struct sgd_rule *r, uint32_t epoch);
 
-/* The iterates that are averaged are evenly spaced over the epoch: one every
- * so many batches of the group's training rows, so that at most 2,048 are
- * taken and adding one costs little beside the steps between.  step_cost and
- * average_cost are weights touched by a batch and by adding an iterate. */
+/* The iterates that are averaged are evenly spaced over the epoch: those after
+ * batches k, 2k, 3k, ... of the group's training rows, k being what this
+ * returns.  At most 2,048 are taken, and at least 64 if there are so many
+ * batches; between these, adding one costs at most an eighth of the steps
+ * before it.  step_cost and average_cost are weights touched by a batch and
+ * by adding an iterate. */
 uint64_t sgd_average_every(uint64_t batches, double step_cost,
 			   double average_cost);
 
