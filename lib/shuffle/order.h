@@ -20,18 +20,21 @@
  *	mrs       multiplexed reservoir sampling (Feng et al., SIGMOD 2012): an
  *	          I/O thread keeps a reservoir of B tuples and emits each tuple
  *	          it drops or passes over; a memory thread walks round and round
- *	          the reservoir of the epoch before.  The two are interleaved
- *one for one, always; epoch 0 has no memory thread.  So an epoch has 2 (m - B)
- *steps (m - B in epoch 0), and tuples repeat.
+ *	          the reservoir that the epoch before left, from its first cell.
+ *	          The two are interleaved one for one, always, the I/O thread
+ *	          first; epoch 0 has no memory thread.  So an epoch has
+ *	          2 (m - B) steps (m - B in epoch 0), and tuples repeat.
  *
- * B, the tuples of a buffer, is buffer_blocks blocks' worth.  All but mrs are
- * permutations of the tuples in every epoch.
+ * B, the tuples of a buffer, is n blocks' worth: floor(m n / blocks) of m
+ * tuples, but at least 1.  All but mrs are permutations of the tuples in every
+ * epoch.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
+#include "shuffle/permutation.h"
 
 enum shuffle_method {
 	SHUFFLE_CORGIPILE,
@@ -48,34 +51,63 @@ const char *shuffle_method_name(enum shuffle_method m);
 int shuffle_method_parse(const char *text, enum shuffle_method *m,
 			 struct error *err);
 
+/* One of `ranks` readers that share every epoch: rank i takes its slice of the
+ * epoch's order, so that all together visit every tuple once.  For corgipile,
+ * none and block the slice is cut from the list of blocks: whole blocks, as
+ * many for each rank give or take one; `even` (needs block_rows) cuts through
+ * blocks, so that counts of tuples differ by at most one, and a block at a cut
+ * belongs to both ranks in part.  once and epoch slice the tuples themselves,
+ * evenly.  window and mrs know no ranks.  Zeroed is all of it. */
+struct order_rank {
+	uint32_t rank, ranks;
+	bool even;
+};
+
 struct order_spec {
 	enum shuffle_method method;
 	uint64_t seed, stream;	    /* of shuffle_key() */
 	size_t nblock;		    /* < 2^32 */
-	const uint32_t *block_rows; /* [nblock] tuples of each; borrowed */
+	const uint32_t *block_rows; /* [nblock] tuples of each; borrowed.  NULL
+				     * if unknown: then only the blocks of
+				     * buffers can be asked for */
 	size_t buffer_blocks;	    /* n >= 1; more than nblock: nblock */
+	struct order_rank part;
+};
+
+/* Tuples first .. first + rows - 1 of a block. */
+struct order_cut {
+	uint32_t first, rows;
 };
 
 /* Blocks of buffer `number` of an epoch, and of how many tuples. */
 struct order_buffer {
-	const uint32_t *block; /* [n] ids in drawn order */
+	const uint32_t *block; /* [n] ids: ascending for corgipile, whose
+				* tuples are permuted anyway, so that reading
+				* in this order is reading in file order;
+				* for block and none the order of visit */
 	size_t n;
-	uint64_t rows;
+	uint64_t rows;		     /* 0 if unknown */
+	const struct order_cut *cut; /* [n]; NULL: all blocks whole */
 };
 
 struct order;
 struct order *order_new(const struct order_spec *spec);
 void order_free(struct order *o); /* NULL is legal */
 
-/* Buffers of an epoch: ceil(nblock / n); for none and block too. */
-size_t order_buffers(const struct order *o);
+/* Buffers of an epoch: ceil(blocks / n), of this rank's blocks; for none and
+ * block too.  Depends on the epoch for even ranks only. */
+size_t order_buffers(struct order *o, uint64_t epoch);
 /* corgipile, block, none: what buffer `number` of the epoch holds.  Any epoch
  * and number may be asked for; the answer lives until the next call. */
 struct order_buffer order_buffer(struct order *o, uint64_t epoch,
 				 size_t number);
-/* Positions 0 .. rows-1 in the order they leave the buffer, tuples being
- * numbered through the blocks as the buffer lists them; perm has room for
- * rows.  `none` and `block` leave them as they are. */
+/* Brings what the caller has for the tuples of a buffer, one value each,
+ * numbered through the blocks as the buffer lists them, into the order they
+ * leave it.  `none` and `block` leave them as they are. */
+void order_permute(const struct order *o, uint64_t epoch, size_t number,
+		   uint32_t *tuple, size_t rows);
+/* The same for the numbers themselves: positions 0 .. rows-1 in the order they
+ * leave the buffer; perm has room for rows. */
 void order_in_buffer(const struct order *o, uint64_t epoch, size_t number,
 		     uint32_t *perm, size_t rows);
 
@@ -84,5 +116,8 @@ void order_in_buffer(const struct order *o, uint64_t epoch, size_t number,
  * buffer, to the tuple.  *n gets how many (mrs: not the number of tuples).
  * The array is the caller's to free.  There may be at most 2^32 - 1 tuples. */
 uint32_t *order_tuples(struct order *o, uint64_t epoch, size_t *n);
+
+/* B of the heading for m tuples in nblock blocks. */
+uint64_t order_buffer_tuples(uint64_t m, size_t n, size_t nblock);
 
 #endif
