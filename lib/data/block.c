@@ -18,7 +18,8 @@
 #define FLAG_LZ4 1u
 #define FLAG_LABEL_U8 2u /* labels are whole numbers 0..255 */
 #define FLAG_WEIGHTED 4u
-#define FLAG_ALL 7u
+#define FLAG_MIXED 8u /* the group of each row is in the body */
+#define FLAG_ALL 15u
 
 /* --- shape --- */
 
@@ -64,37 +65,58 @@ shape_column(struct pieces *a, struct block_column *col, enum feature_kind kind,
 
 static void
 shape_arrays(struct block *b, struct pieces *a, const struct schema *s,
-	     uint64_t nentry, bool weighted)
+	     uint64_t nentry, unsigned flags)
 {
 	struct block_column spare;
 
 	b->column = piece(a, s->nfeature, sizeof(*b->column));
 	b->label = piece(a, b->nrow, sizeof(*b->label));
-	b->weight = weighted ? piece(a, b->nrow, sizeof(*b->weight)) : NULL;
+	b->weight = NULL;
+	if (flags & FLAG_WEIGHTED)
+		b->weight = piece(a, b->nrow, sizeof(*b->weight));
 	b->split = piece(a, b->nrow, 1);
+	b->row_group = NULL;
+	if (flags & FLAG_MIXED)
+		b->row_group = piece(a, b->nrow, sizeof(*b->row_group));
 	for (size_t i = 0; i < s->nfeature; i++)
 		shape_column(a, b->column ? &b->column[i] : &spare,
 			     s->feature[i].kind, b->nrow, nentry);
 }
 
-void
-block_shape(struct block *b, const struct schema *s, uint32_t nrow,
-	    uint64_t nentry, bool weighted)
+/* flags: FLAG_WEIGHTED, FLAG_MIXED. */
+static void
+shape(struct block *b, const struct schema *s, uint32_t nrow, uint64_t nentry,
+      unsigned flags)
 {
 	struct pieces a = {NULL, 0};
 
 	b->nrow = nrow;
-	shape_arrays(b, &a, s, nentry, weighted);
+	shape_arrays(b, &a, s, nentry, flags);
 	arena_reset(&b->arena);
 	a.base = arena_alloc(&b->arena, a.used);
 	a.used = 0;
-	shape_arrays(b, &a, s, nentry, weighted);
+	shape_arrays(b, &a, s, nentry, flags);
 	for (size_t i = 0; i < s->nfeature; i++) {
 		if (b->column[i].missing)
 			memset(b->column[i].missing, 0, ((size_t)nrow + 7) / 8);
 		if (b->column[i].start)
 			b->column[i].start[0] = 0;
 	}
+}
+
+void
+block_shape(struct block *b, const struct schema *s, uint32_t nrow,
+	    uint64_t nentry, bool weighted)
+{
+	shape(b, s, nrow, nentry, weighted ? FLAG_WEIGHTED : 0);
+}
+
+void
+block_shape_mixed(struct block *b, const struct schema *s, uint32_t nrow,
+		  uint64_t nentry, bool weighted)
+{
+	shape(b, s, nrow, nentry, FLAG_MIXED | (weighted ? FLAG_WEIGHTED : 0));
+	b->group = 0;
 }
 
 void
@@ -197,6 +219,8 @@ put_body(struct strbuf *body, const struct block *b, const struct schema *s,
 	if (b->weight)
 		put_f64s(body, b->weight, b->nrow);
 	strbuf_add(body, b->split, b->nrow);
+	if (b->row_group)
+		narrow_put_codes(body, b->row_group, b->nrow);
 	for (size_t i = 0; i < s->nfeature; i++)
 		put_column(body, &b->column[i], s->feature[i].kind, b->nrow);
 }
@@ -212,14 +236,16 @@ content_hash(const void *fields, const void *body, size_t body_bytes)
 	return hash64_seeded(body, body_bytes, hash64(plain, FIELDS_BYTES));
 }
 
-void
-block_encode(const struct block *b, const struct schema *s, struct strbuf *sb)
+static void
+encode(const struct block *b, const struct schema *s, bool pack,
+       struct strbuf *sb)
 {
 	struct strbuf body = STRBUF_INIT;
 	size_t start = sb->len;
 	bool label_u8 = labels_fit_u8(b);
-	unsigned flags =
-	    (label_u8 ? FLAG_LABEL_U8 : 0) | (b->weight ? FLAG_WEIGHTED : 0);
+	unsigned flags = (label_u8 ? FLAG_LABEL_U8 : 0) |
+			 (b->weight ? FLAG_WEIGHTED : 0) |
+			 (b->row_group ? FLAG_MIXED : 0);
 
 	put_body(&body, b, s, label_u8);
 	put_u16(sb, BLOCK_VERSION);
@@ -230,11 +256,24 @@ block_encode(const struct block *b, const struct schema *s, struct strbuf *sb)
 	put_u64(sb, block_entries(b, s));
 	put_u64(sb, body.len);
 	put_u64(sb, content_hash(sb->buf + start, body.buf, body.len));
-	if (compress_add(sb, body.buf, body.len))
+	if (pack && compress_add(sb, body.buf, body.len))
 		sb->buf[start + FLAGS_AT] |= FLAG_LZ4;
 	else
 		strbuf_add(sb, body.buf, body.len);
 	strbuf_release(&body);
+}
+
+void
+block_encode(const struct block *b, const struct schema *s, struct strbuf *sb)
+{
+	encode(b, s, true, sb);
+}
+
+void
+block_encode_plain(const struct block *b, const struct schema *s,
+		   struct strbuf *sb)
+{
+	encode(b, s, false, sb);
 }
 
 /* --- reading --- */
@@ -279,6 +318,8 @@ is_plausible(const struct head *h, const struct schema *s)
 
 	if (h->flags & FLAG_WEIGHTED)
 		row += 8;
+	if (h->flags & FLAG_MIXED)
+		row += 1;
 	for (size_t i = 0; i < s->nfeature; i++) {
 		enum feature_kind kind = s->feature[i].kind;
 
@@ -344,6 +385,18 @@ get_splits(struct cursor *c, struct block *b)
 	for (uint32_t r = 0; r < b->nrow; r++)
 		max = split[r] > max ? split[r] : max;
 	return max <= SPLIT_TEST;
+}
+
+static bool
+get_row_groups(struct cursor *c, struct block *b)
+{
+	if (!b->row_group)
+		return true;
+	narrow_get_codes(c, b->row_group, b->nrow);
+	for (uint32_t r = 0; r < b->nrow; r++)
+		if (b->row_group[r] == CODE_MISSING)
+			return false;
+	return b->group == 0 && cursor_ok(c);
 }
 
 static bool
@@ -419,16 +472,17 @@ get_body(struct block *b, const struct schema *s,
 	 const void *body)
 {
 	struct cursor c = cursor_of(body, (size_t)h->body_bytes);
+	bool check = facts && !(h->flags & FLAG_MIXED);
 
-	block_shape(b, s, h->nrow, h->entries, h->flags & FLAG_WEIGHTED);
+	shape(b, s, h->nrow, h->entries, h->flags);
 	b->group = h->group;
 	b->first_row = h->first_row;
 	if (!get_labels(&c, b, s, h->flags) || !get_weights(&c, b) ||
-	    !get_splits(&c, b))
+	    !get_splits(&c, b) || !get_row_groups(&c, b))
 		return false;
 	for (size_t i = 0; i < s->nfeature; i++)
 		if (!get_column(&c, &b->column[i], s->feature[i].kind, h,
-				facts ? facts->feature[i].nvalue
+				check ? facts->feature[i].nvalue
 				      : CODE_MISSING))
 			return false;
 	return cursor_done(&c);

@@ -279,8 +279,8 @@ dataset_read_block(struct dataset *d, size_t block,
 	if (block_decode(b, &d->manifest.schema, facts, frame.payload,
 			 frame.payload_bytes, err) < 0)
 		return error_context(err, "%s: block %zu", d->name.buf, block);
-	if (b->group != at->group || b->first_row != at->first_row ||
-	    b->nrow != at->nrow)
+	if (b->row_group || b->group != at->group ||
+	    b->first_row != at->first_row || b->nrow != at->nrow)
 		return error_set(err, EXIT_CORRUPT,
 				 "%s: block %zu and index disagree",
 				 d->name.buf, block);

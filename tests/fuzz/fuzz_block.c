@@ -27,7 +27,8 @@ fix_content(uint8_t *p, size_t n)
 		p[FIELDS_BYTES + i] = (uint8_t)(h >> 8 * i);
 }
 
-/* Reads what a learner would read. */
+/* Reads what a learner would read; the codes of a mixed block are checked by
+ * whoever has the facts. */
 static double
 sum_of(const struct block *b, const struct schema *s,
        const struct group_facts *facts)
@@ -42,10 +43,12 @@ sum_of(const struct block *b, const struct schema *s,
 				sum += (double)c->f32[r];
 			if (c->f64)
 				sum += c->f64[r];
-			if (c->code && c->code[r] != CODE_MISSING)
+			if (b->row_group)
+				sum += b->row_group[r];
+			else if (c->code && c->code[r] != CODE_MISSING)
 				sum +=
 				    (double)facts->feature[i].count[c->code[r]];
-			if (!c->start)
+			if (!c->start || b->row_group)
 				continue;
 			for (uint64_t e = c->start[r]; e < c->start[r + 1]; e++)
 				sum += (double)facts->feature[i]

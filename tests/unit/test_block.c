@@ -365,6 +365,102 @@ sparse(void)
 	tear_down();
 }
 
+/* Rows of groups 7, 0, 300, 7, ... */
+static void
+mix(void)
+{
+	static const uint32_t group[] = {7, 0, 300};
+	struct block from = block;
+
+	block = (struct block){0};
+	block_shape_mixed(&block, &schema, NROW, 0, false);
+	block.first_row = 64000;
+	for (uint32_t r = 0; r < NROW; r++) {
+		block.label[r] = from.label[r];
+		block.split[r] = from.split[r];
+		block.row_group[r] = group[r % 3];
+	}
+	for (int f = SAMPLE_X; f <= SAMPLE_DAY; f++)
+		for (uint32_t r = 0; r < NROW; r++)
+			sample_put(&block.column[f], &facts, f, &row[r], r);
+	block_release(&from);
+	encode();
+}
+
+static void
+mixed(void)
+{
+	struct block back = {0};
+	struct error err = ERROR_NONE;
+
+	set_up();
+	mix();
+	/* part of the format; never changes */
+	CHECK_INT(block_content(bytes.buf, bytes.len), 7776257096275107858);
+	CHECK_OK(decode(&back, &err), err);
+	CHECK_INT(back.group, 0);
+	CHECK_INT(back.first_row, 64000);
+	CHECK_MEM(back.row_group, block.row_group, NROW * sizeof(uint32_t));
+	CHECK_MEM(back.column[SAMPLE_CARRIER].code,
+		  block.column[SAMPLE_CARRIER].code, NROW * sizeof(uint32_t));
+	check_same(&back);
+	/* facts are of one group and say nothing of this block */
+	facts.feature[SAMPLE_CARRIER].nvalue = 0;
+	CHECK_OK(decode(&back, &err), err);
+	block.row_group[11] = CODE_MISSING;
+	encode();
+	CHECK_ERROR(decode(&back, &err), err, EXIT_CORRUPT, "damaged block");
+	block.row_group[11] = 7;
+	block.group = 1;
+	encode();
+	CHECK_ERROR(decode(&back, &err), err, EXIT_CORRUPT, "damaged block");
+	block_shape(&back, &schema, 5, 0, true);
+	CHECK(back.row_group == NULL);
+	block_release(&back);
+	tear_down();
+}
+
+static void
+mixed_damage(void)
+{
+	struct block back = {0};
+	struct error err;
+
+	set_up();
+	mix();
+	strbuf_reset(&bytes);
+	block_encode_plain(&block, &schema, &bytes);
+	for (size_t i = 0; i < bytes.len * 8; i++) {
+		bytes.buf[i / 8] ^= (char)(1u << i % 8);
+		CHECK_INT(decode(&back, &err), -1);
+		bytes.buf[i / 8] ^= (char)(1u << i % 8);
+	}
+	block_release(&back);
+	tear_down();
+}
+
+static void
+plain(void)
+{
+	struct strbuf packed = STRBUF_INIT;
+	struct block back = {0};
+	struct error err = ERROR_NONE;
+
+	set_up();
+	strbuf_add(&packed, bytes.buf, bytes.len);
+	strbuf_reset(&bytes);
+	block_encode_plain(&block, &schema, &bytes);
+	CHECK(bytes.len > packed.len);
+	CHECK(block_content(bytes.buf, bytes.len) ==
+	      block_content(packed.buf, packed.len));
+	CHECK_OK(decode(&back, &err), err);
+	encode();
+	check_same(&back);
+	strbuf_release(&packed);
+	block_release(&back);
+	tear_down();
+}
+
 static void
 reuse(void)
 {
@@ -400,6 +496,10 @@ main(void)
 	check_run("huge counts allocate nothing", huge_counts);
 	check_run("the content hash follows the rows", content);
 	check_run("sparse rows survive their bytes", sparse);
+	check_run("a mixed block tells the group of each row", mixed);
+	check_run("every flipped bit of a mixed block is noticed",
+		  mixed_damage);
+	check_run("a plain block has the same content", plain);
 	check_run("memory of an earlier use is reused", reuse);
 	return check_done();
 }
