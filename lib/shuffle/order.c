@@ -27,7 +27,9 @@ struct order {
 	uint64_t epoch;
 	bool listed;
 	struct slice slice; /* of the list */
-	uint32_t *buffer;   /* [buffer_blocks] the last one asked for */
+	size_t *start;	    /* [buffers + 1] where each begins in the list */
+	size_t buffers;
+	uint32_t *buffer; /* the last one asked for */
 	struct order_cut *cut;
 };
 
@@ -77,8 +79,9 @@ order_new(const struct order_spec *spec)
 			o->first[i + 1] = o->first[i] + s->block_rows[i];
 	}
 	o->list = xcalloc(s->nblock, sizeof(*o->list));
-	o->buffer = xcalloc(s->buffer_blocks, sizeof(*o->buffer));
-	o->cut = xcalloc(s->buffer_blocks, sizeof(*o->cut));
+	o->start = xcalloc(s->nblock + 1, sizeof(*o->start));
+	o->buffer = xcalloc(s->nblock, sizeof(*o->buffer));
+	o->cut = xcalloc(s->nblock, sizeof(*o->cut));
 	return o;
 }
 
@@ -89,6 +92,7 @@ order_free(struct order *o)
 		return;
 	free(o->first);
 	free(o->list);
+	free(o->start);
 	free(o->buffer);
 	free(o->cut);
 	free(o);
@@ -129,6 +133,42 @@ slice_of_tuples(const struct order *o, uint64_t from, uint64_t upto)
 	return s;
 }
 
+/* Whether block `at` of the list still goes into a buffer that begins at
+ * `start` and holds so many bytes. */
+static bool
+fits(const struct order *o, size_t start, size_t at, uint64_t held)
+{
+	const struct order_spec *s = &o->spec;
+
+	if (!s->block_bytes)
+		return at - start < s->buffer_blocks;
+	return at == start ||
+	       (held <= s->buffer_bytes &&
+		s->block_bytes[o->list[at]] <= s->buffer_bytes - held);
+}
+
+/* Cuts the slice into buffers. */
+static void
+cut_buffers(struct order *o)
+{
+	const uint64_t *bytes = o->spec.block_bytes;
+	size_t start = o->slice.from;
+	uint64_t held = 0;
+
+	o->buffers = 0;
+	for (size_t at = start; at < o->slice.upto; at++) {
+		if (!fits(o, start, at, held)) {
+			o->start[o->buffers++] = start;
+			start = at;
+			held = 0;
+		}
+		held += bytes ? bytes[o->list[at]] : 0;
+	}
+	if (start < o->slice.upto)
+		o->start[o->buffers++] = start;
+	o->start[o->buffers] = o->slice.upto;
+}
+
 static void
 list_epoch(struct order *o, uint64_t epoch)
 {
@@ -154,15 +194,14 @@ list_epoch(struct order *o, uint64_t epoch)
 		o->slice =
 		    (struct slice){.from = rank_start(p, n, p->rank),
 				   .upto = rank_start(p, n, p->rank + 1)};
+	cut_buffers(o);
 }
 
 size_t
 order_buffers(struct order *o, uint64_t epoch)
 {
-	size_t n = o->spec.buffer_blocks;
-
 	list_epoch(o, epoch);
-	return (o->slice.upto - o->slice.from + n - 1) / n;
+	return o->buffers;
 }
 
 static int
@@ -193,16 +232,13 @@ order_buffer(struct order *o, uint64_t epoch, size_t number)
 {
 	const struct order_spec *s = &o->spec;
 	struct order_buffer b = {0};
-	size_t at, left;
 
 	list_epoch(o, epoch);
-	at = o->slice.from + number * s->buffer_blocks;
-	assert(at < o->slice.upto);
-	left = o->slice.upto - at;
+	assert(number < o->buffers);
 	b.block = o->buffer;
-	b.n = left < s->buffer_blocks ? left : s->buffer_blocks;
+	b.n = o->start[number + 1] - o->start[number];
 	b.cut = s->part.even ? o->cut : NULL;
-	memcpy(o->buffer, o->list + at, b.n * sizeof(*o->buffer));
+	memcpy(o->buffer, o->list + o->start[number], b.n * sizeof(*o->buffer));
 	if (s->method == SHUFFLE_CORGIPILE)
 		qsort(o->buffer, b.n, sizeof(*o->buffer), by_id);
 	for (size_t i = 0; s->block_rows && i < b.n; i++) {

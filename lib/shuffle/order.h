@@ -71,6 +71,12 @@ struct order_spec {
 				     * if unknown: then only the blocks of
 				     * buffers can be asked for */
 	size_t buffer_blocks;	    /* n >= 1; more than nblock: nblock */
+	/* Where blocks differ much in size: [nblock] bytes of each, borrowed,
+	 * and a buffer then takes blocks of the list while their sum is at
+	 * most buffer_bytes, but always one; n is for window and mrs alone.
+	 * NULL: n blocks a buffer. */
+	const uint64_t *block_bytes;
+	uint64_t buffer_bytes;
 	struct order_rank part;
 };
 
@@ -95,7 +101,7 @@ struct order *order_new(const struct order_spec *spec);
 void order_free(struct order *o); /* NULL is legal */
 
 /* Buffers of an epoch: ceil(blocks / n), of this rank's blocks; for none and
- * block too.  Depends on the epoch for even ranks only. */
+ * block too.  Depends on the epoch for even ranks and buffer_bytes only. */
 size_t order_buffers(struct order *o, uint64_t epoch);
 /* corgipile, block, none: what buffer `number` of the epoch holds.  Any epoch
  * and number may be asked for; the answer lives until the next call. */

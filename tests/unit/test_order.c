@@ -324,6 +324,47 @@ rows_unknown(void)
 }
 
 static void
+buffers_by_bytes(void)
+{
+	uint64_t bytes[BLOCKS];
+	struct order_spec s = spec_of(SHUFFLE_CORGIPILE);
+	uint32_t seen[BLOCKS] = {0};
+	struct order *o;
+	size_t buffers;
+
+	for (size_t i = 0; i < BLOCKS; i++)
+		bytes[i] = i == 3 ? 500 : 1 + i * 7 % 40;
+	s.block_bytes = bytes;
+	s.buffer_bytes = 90;
+	o = order_new(&s);
+	buffers = order_buffers(o, 6);
+	CHECK(buffers > 5);
+	for (size_t k = buffers; k-- > 0;) {
+		struct order_buffer b = order_buffer(o, 6, k);
+		uint64_t sum = 0, rows = 0;
+
+		for (size_t i = 0; i < b.n; i++) {
+			sum += bytes[b.block[i]];
+			rows += block_rows[b.block[i]];
+			seen[b.block[i]]++;
+		}
+		CHECK_INT(b.rows, rows);
+		CHECK(sum <= 90 || (b.n == 1 && b.block[0] == 3));
+	}
+	for (size_t i = 0; i < BLOCKS; i++)
+		CHECK_INT(seen[i], 1);
+	order_free(o);
+	/* blocks of one size: as if counted */
+	for (size_t i = 0; i < BLOCKS; i++)
+		bytes[i] = 20;
+	o = order_new(&s);
+	CHECK_INT(order_buffers(o, 6), 6);
+	CHECK_INT(order_buffer(o, 6, 0).n, 4);
+	CHECK_INT(order_buffer(o, 6, 5).n, 3);
+	order_free(o);
+}
+
+static void
 pinned(void)
 {
 	static const uint64_t want[SHUFFLE_METHOD_COUNT] = {
@@ -389,6 +430,8 @@ main(void)
 	check_run("no blocks have no tuples", nothing);
 	check_run("blocks can be drawn without knowing their tuples",
 		  rows_unknown);
+	check_run("a buffer by bytes takes blocks while they fit",
+		  buffers_by_bytes);
 	check_run("orders have the pinned values", pinned);
 	check_run("methods are told by name", method_names);
 	return check_done();
