@@ -467,6 +467,24 @@ io_open_read(const char *path, struct error *err)
 }
 
 int
+io_temporary(const char *dir, struct error *err)
+{
+	struct strbuf path = STRBUF_INIT;
+	int fd = open(dir, O_RDWR | O_CLOEXEC | O_TMPFILE | O_EXCL, 0600);
+
+	if (fd >= 0)
+		return fd;
+	strbuf_addf(&path, "%s/kp.XXXXXX", dir);
+	fd = mkostemp(path.buf, O_CLOEXEC);
+	if (fd < 0)
+		error_sys(err, "%s: cannot make a temporary file", dir);
+	else
+		unlink(path.buf);
+	strbuf_release(&path);
+	return fd;
+}
+
+int
 io_mkdir_p(const char *path, struct error *err)
 {
 	char *dir = xstrdup(path);

@@ -55,6 +55,9 @@ int io_pread_all(int fd, void *p, size_t n, uint64_t offset, const char *name,
                  struct error *err);
 /* open(2) with O_CLOEXEC; -1 and err on failure. */
 int io_open_read(const char *path, struct error *err);
+/* A file in dir for reading and writing that no name leads to, gone with its
+ * last descriptor; close-on-exec.  -1 and EXIT_CANNOT naming dir. */
+int io_temporary(const char *dir, struct error *err);
 int io_mkdir_p(const char *path, struct error *err);
 bool io_exists(const char *path);
 /* Whether both paths lead to one regular file, there or, in the same folder by
