@@ -11,10 +11,11 @@
 #include "base/rng.h"
 #include "shuffle/permutation.h"
 
-/* Buckets of this size are permuted and gathered mostly in cache. */
-#define BUCKET_BYTES ((uint64_t)4 << 20)
+/* Buckets of this size are permuted without much waiting for memory, and so few
+ * that where they are written to stays in cache. */
+#define BUCKET_BYTES ((uint64_t)16 << 20)
 #define LOG_BUCKETS_MAX 9
-#define CHUNK_MAX ((size_t)64 << 10)
+#define CHUNK_MAX ((size_t)32 << 10)
 #define CHUNK_MIN ((size_t)4 << 10)
 #define HEAD_MAX 5 /* bytes of a record's length */
 #define COPY_BYTES 64
