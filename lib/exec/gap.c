@@ -6,59 +6,27 @@
 
 #include "base/mem.h"
 #include "base/progress.h"
-#include "exec/gaptask.h"
-#include "exec/ledger.h"
-#include "exec/resume.h"
+#include "exec/gapcore.h"
 
 /* How often a computing worker looks at its sockets. */
 #define LOOK_SEC 0.001
 #define PROGRESS_SEC 0.2
 #define JOURNAL_PENDING_MAX (4u << 20)
-/* A sparse entry in memory: slot and value. */
-#define ENTRY_BYTES 12
 
-/* A group this worker shares with others. */
-struct shared {
-	struct shard shard;
-	uint32_t first, last; /* holders */
-	struct held *held;    /* NULL before it is needed and after its end */
-	size_t open;	      /* owner: tasks not finished */
-	bool ended;
-};
-
-struct gap {
-	const struct gap_options *o;
-	const struct plan *plan;
-	const struct learner *learner;
-	const struct schema *schema;
-	const struct index *index;
-	uint64_t *group_rows; /* [ngroup] */
-	bool *owned;	      /* [ngroup] trained, and updated here */
-	struct resume *resume;
-	struct ledger ledger;
-
-	struct shared *shared;
-	size_t nshared;
-	struct gaptask *task; /* list: of shared groups */
-	struct shard *whole;  /* groups held whole, in order */
-	size_t nwhole, next_whole, next_pack;
-	struct held *whole_held;
-	struct gaptask *whole_task;
-	uint64_t resident_bytes; /* estimate, of shared groups */
-	uint64_t views;		 /* different ones among the configs */
-
-	double look_sec, checkpoint_sec, progress_sec;
-	bool stop;
-	struct error *err; /* of the pass under way */
-};
-
-static int
-send_to(struct gap *g, uint32_t to, enum gap_tag tag, const struct strbuf *sb,
-	struct error *err)
+int
+gap_send(struct gap *g, uint32_t to, enum gap_tag tag, const struct strbuf *sb,
+	 struct error *err)
 {
 	struct transport *t = g->o->transport;
 
 	return t->ops->send(t, to, (uint32_t)tag, sb->buf, sb->len, err);
+}
+
+int
+gap_nonsense(uint32_t from, struct error *err)
+{
+	return error_set(err, EXIT_CANNOT, "worker %u sent nonsense",
+			 (unsigned)from);
 }
 
 /* --- the journal --- */
@@ -66,12 +34,12 @@ send_to(struct gap *g, uint32_t to, enum gap_tag tag, const struct strbuf *sb,
 static int
 checkpoint(struct gap *g, struct error *err)
 {
-	for (const struct gaptask *t = g->task; t; t = t->next) {
-		if (t->parent == g->o->worker)
-			ledger_states(&g->ledger, t);
-	}
-	if (g->whole_task)
-		ledger_states(&g->ledger, g->whole_task);
+	struct gaptask *const list[] = {g->task, g->whole_task};
+
+	for (size_t i = 0; i < 2; i++)
+		for (const struct gaptask *t = list[i]; t; t = t->next)
+			if (gaptask_has_state(t, g->o->worker))
+				ledger_states(&g->ledger, t);
 	ledger_close_unit(&g->ledger);
 	if (journal_flush(g->ledger.journal, true, err))
 		return -1;
@@ -88,8 +56,8 @@ send_progress(struct gap *g, struct error *err)
 
 /* --- tasks --- */
 
-static struct shared *
-find_shared(struct gap *g, uint32_t group)
+struct shared *
+gap_find_shared(struct gap *g, uint32_t group)
 {
 	for (size_t i = 0; i < g->nshared; i++) {
 		if (g->shared[i].shard.group == group)
@@ -99,52 +67,64 @@ find_shared(struct gap *g, uint32_t group)
 }
 
 static struct gaptask **
-find_task(struct gap *g, uint32_t group, uint32_t pack)
+list_of(struct gap *g, const struct gaptask *t)
 {
-	struct gaptask **t = &g->task;
-
-	while (*t &&
-	       ((*t)->held->shard.group != group || (*t)->pack_number != pack))
-		t = &(*t)->next;
-	return t;
+	return t->held == g->whole_held ? &g->whole_task : &g->task;
 }
 
-/* What the shard's rows take in memory, as far as the index can tell. */
-static uint64_t
-shard_bytes(const struct gap *g, const struct shard *s)
+void
+gap_add_task(struct gap *g, struct gaptask *t)
 {
-	const struct index_group *ig = &g->index->group[s->group];
-	double rows = (double)(s->end - s->first);
-	double entries = (double)ig->entries / (double)index_rows(ig);
+	struct gaptask **list = list_of(g, t);
 
-	return (uint64_t)(rows * (g->learner->row_bytes(g->schema) +
-				  entries * ENTRY_BYTES));
+	t->next = *list;
+	*list = t;
 }
+
+void
+gap_drop_task(struct gap *g, struct gaptask *t)
+{
+	struct gaptask **at = list_of(g, t);
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	gaptask_free(t);
+}
+
+/* --- groups --- */
 
 /* Packs of a shared group run side by side, each view holding its own rows. */
 static uint64_t
 shared_bytes(const struct gap *g, const struct shared *s)
 {
-	return g->views * shard_bytes(g, &s->shard);
+	return g->views *
+	       (uint64_t)shard_bytes(g->learner, g->o->data, &s->shard);
 }
 
 static struct held *
 hold(struct gap *g, const struct shard *s, uint64_t bytes, struct error *err)
 {
-	bool streamed = g->resident_bytes + bytes > g->o->memory_bytes;
+	uint64_t most = g->o->memory_bytes;
+	uint64_t left = g->resident_bytes < most ? most - g->resident_bytes : 0;
 
-	return held_new(g->learner, g->o->data, s, streamed, err);
+	return held_new(&(struct held_spec){.plan = g->plan,
+					    .data = g->o->data,
+					    .shard = *s,
+					    .streamed = bytes > left,
+					    .memory_bytes = left},
+			err);
 }
 
-static int
-hold_shared(struct gap *g, struct shared *s, struct error *err)
+int
+gap_hold_shared(struct gap *g, struct shared *s, struct error *err)
 {
 	if (s->held)
 		return 0;
 	s->held = hold(g, &s->shard, shared_bytes(g, s), err);
 	if (s->held == NULL)
 		return -1;
-	if (!s->held->streamed)
+	if (!s->held->spec.streamed)
 		g->resident_bytes += shared_bytes(g, s);
 	return 0;
 }
@@ -152,52 +132,11 @@ hold_shared(struct gap *g, struct shared *s, struct error *err)
 static void
 drop_shared(struct gap *g, struct shared *s)
 {
-	if (s->held && !s->held->streamed)
+	if (s->held && !s->held->spec.streamed)
 		g->resident_bytes -= shared_bytes(g, s);
 	held_free(s->held);
 	s->held = NULL;
 	s->ended = true;
-}
-
-/* Sends a new pass to the children and makes the own rows pending. */
-static int
-begin_pass(struct gap *g, struct gaptask *t, enum pass_kind kind,
-	   uint32_t ended, struct error *err)
-{
-	struct gap_request r = {.group = t->held->shard.group,
-				.pack = t->pack_number,
-				.sequence = ++t->sequence,
-				.kind = kind,
-				.lanes = ended,
-				.n = t->n};
-	struct strbuf sb = STRBUF_INIT;
-	int rc = 0;
-
-	gaptask_begin(t, kind, ended);
-	if (t->nchild == 0)
-		return 0;
-	memcpy(r.config, t->config, sizeof r.config);
-	gap_request_put(&r, &sb);
-	t->ops->point_put(t->pack, &sb);
-	for (uint32_t i = 0; rc == 0 && i < t->nchild; i++)
-		rc = send_to(g, t->child[i], TAG_REQUEST, &sb, err);
-	strbuf_release(&sb);
-	return rc;
-}
-
-static int
-send_reply(struct gap *g, const struct gaptask *t, struct error *err)
-{
-	struct strbuf sb = STRBUF_INIT;
-	int rc;
-
-	put_u32(&sb, t->held->shard.group);
-	put_u32(&sb, t->pack_number);
-	put_u32(&sb, t->sequence);
-	gaptask_put_sums(t, &sb);
-	rc = send_to(g, t->parent, TAG_REPLY, &sb, err);
-	strbuf_release(&sb);
-	return rc;
 }
 
 /* Tells the other holders that the group is finished. */
@@ -212,7 +151,7 @@ send_end(struct gap *g, uint32_t group, uint32_t first, uint32_t last,
 	gaptask_place(&place, g->o->worker, first, last);
 	put_u32(&sb, group);
 	for (uint32_t i = 0; rc == 0 && i < place.nchild; i++)
-		rc = send_to(g, place.child[i], TAG_END, &sb, err);
+		rc = gap_send(g, place.child[i], TAG_END, &sb, err);
 	strbuf_release(&sb);
 	return rc;
 }
@@ -220,179 +159,45 @@ send_end(struct gap *g, uint32_t group, uint32_t first, uint32_t last,
 static int
 end_shared(struct gap *g, struct shared *s, struct error *err)
 {
-	struct gaptask **at = &g->task;
+	struct gaptask *t = g->task, *next;
 
-	while (*at) {
-		struct gaptask *t = *at;
-
-		if (t->held == s->held && s->held) {
-			*at = t->next;
-			gaptask_free(t);
-		} else {
-			at = &t->next;
-		}
+	for (; t && s->held; t = next) {
+		next = t->next;
+		if (t->held == s->held)
+			gap_drop_task(g, t);
 	}
 	drop_shared(g, s);
 	return send_end(g, s->shard.group, s->first, s->last, err);
 }
 
-/* The task has no lane left. */
-static int
-task_finished(struct gap *g, struct gaptask *t, struct error *err)
+int
+gap_configs_finished(struct gap *g, uint32_t group, size_t n, struct error *err)
 {
-	struct shared *s;
+	struct shared *s = gap_find_shared(g, group);
 
 	ledger_close_unit(&g->ledger);
-	if (t == g->whole_task) {
-		gaptask_free(t);
-		g->whole_task = NULL;
+	if (s == NULL || n == 0)
 		return 0;
-	}
-	s = find_shared(g, t->held->shard.group);
-	*find_task(g, t->held->shard.group, t->pack_number) = t->next;
-	gaptask_free(t);
-	return --s->open > 0 ? 0 : end_shared(g, s, err);
+	s->open -= n;
+	return s->open > 0 ? 0 : end_shared(g, s, err);
 }
 
-/* Lanes of the mask leave the pack; the rest goes on. */
-static int
-drop_lanes(struct gap *g, struct gaptask *t, uint32_t ended, struct error *err)
+struct gaptask *
+gap_new_task(struct gap *g, struct held *h, uint32_t pack,
+	     const uint32_t *config, uint32_t n, struct error *err)
 {
-	struct lane_report left[PACK_LANES_MAX];
-	bool keep[PACK_LANES_MAX];
-	uint32_t n = 0;
+	uint32_t group = h->shard.group;
+	struct gaptask *t = gaptask_new(g->plan, h, pack, config, n, err);
 
-	for (uint32_t i = 0; i < t->n; i++) {
-		keep[i] = !(ended >> i & 1);
-		if (keep[i])
-			left[n++] = t->report[i];
-		else if (ledger_lane(&g->ledger, t, i, err))
-			return -1;
-	}
-	if (n == 0)
-		return task_finished(g, t, err);
-	memcpy(t->report, left, n * sizeof left[0]);
-	gaptask_repack(t, keep);
-	return begin_pass(g, t, PASS_TRAIN, 0, err);
-}
-
-/* All sums of a training pass are in, at the owner. */
-static int
-task_update(struct gap *g, struct gaptask *t, struct error *err)
-{
-	uint32_t ended = 0, failed = 0;
-
-	t->ops->update(t->pack, t->partial, t->report);
-	for (uint32_t i = 0; i < t->n; i++) {
-		const struct lane_report *r = &t->report[i];
-
-		if (r->counted && ledger_trial(&g->ledger, t, i, err))
-			return -1;
-		if (r->status != LANE_STEP)
-			ended |= 1u << i;
-		if (r->status == LANE_DIVERGED)
-			failed |= 1u << i;
-	}
-	if (ended == 0)
-		return begin_pass(g, t, PASS_TRAIN, 0, err);
-	if (ended == failed)
-		return drop_lanes(g, t, ended, err);
-	return begin_pass(g, t, PASS_FINAL, ended, err);
-}
-
-/* After own rows or a child's reply: if the pass is complete, what follows. */
-static int
-task_advance(struct gap *g, struct gaptask *t, struct error *err)
-{
-	if (!gaptask_complete(t))
-		return 0;
-	if (t->parent != g->o->worker)
-		return send_reply(g, t, err);
-	if (t->kind == PASS_TRAIN)
-		return task_update(g, t, err);
-	return drop_lanes(g, t, t->ended, err);
-}
-
-/* --- messages --- */
-
-static int
-nonsense(uint32_t from, struct error *err)
-{
-	return error_set(err, EXIT_CANNOT, "worker %u sent nonsense",
-			 (unsigned)from);
-}
-
-/* The follower's task for a request, made or made anew when its lanes are not
- * those asked for. */
-static struct gaptask *
-task_of_request(struct gap *g, struct shared *s, const struct gap_request *r,
-		struct error *err)
-{
-	struct gaptask **at = find_task(g, r->group, r->pack), *t = *at;
-
-	if (t && t->n == r->n &&
-	    memcmp(t->config, r->config, r->n * sizeof r->config[0]) == 0)
-		return t;
-	if (t) {
-		*at = t->next;
-		gaptask_free(t);
-	}
-	t = gaptask_new(g->plan, s->held, r->pack, r->config, r->n, err);
-	if (t) {
-		gaptask_place(t, g->o->worker, s->first, s->last);
-		t->next = g->task;
-		g->task = t;
+	/* What is wrong with the data of one group is no matter of others. */
+	if (t == NULL && err->code == EXIT_DATA) {
+		if (ledger_unstarted(&g->ledger, group, config, n, err) == 0)
+			gap_configs_finished(g, group, n, err);
 	}
 	return t;
 }
 
-static int
-on_request(struct gap *g, const struct message *m, struct error *err)
-{
-	struct cursor c = cursor_of(m->body.buf, m->body.len);
-	struct gap_request r;
-	struct shared *s;
-	struct gaptask *t;
-
-	if (gap_request_get(&r, &c) || (s = find_shared(g, r.group)) == NULL ||
-	    r.pack >= g->plan->nsplit_pack)
-		return nonsense(m->from, err);
-	for (uint32_t i = 0; i < r.n; i++) {
-		if (r.config[i] >= g->plan->space.nconfig)
-			return nonsense(m->from, err);
-	}
-	if (hold_shared(g, s, err))
-		return -1;
-	t = task_of_request(g, s, &r, err);
-	if (t == NULL)
-		return -1;
-	if (t->ops->point_get(t->pack, &c) || !cursor_done(&c))
-		return nonsense(m->from, err);
-	t->sequence = r.sequence;
-	gaptask_begin(t, r.kind, r.lanes);
-	for (uint32_t i = 0; i < t->nchild; i++) {
-		if (send_to(g, t->child[i], TAG_REQUEST, &m->body, err))
-			return -1;
-	}
-	return 0;
-}
-
-static int
-on_reply(struct gap *g, const struct message *m, struct error *err)
-{
-	struct cursor c = cursor_of(m->body.buf, m->body.len);
-	uint32_t group = get_u32(&c), pack = get_u32(&c);
-	uint32_t sequence = get_u32(&c);
-	struct gaptask *t = *find_task(g, group, pack);
-
-	if (!cursor_ok(&c) || t == NULL || t->sequence != sequence ||
-	    t->waiting == 0)
-		return nonsense(m->from, err);
-	if (gaptask_merge_sums(t, &c, err))
-		return -1;
-	t->waiting--;
-	return task_advance(g, t, err);
-}
+/* --- messages --- */
 
 static int
 on_message(struct gap *g, const struct message *m, struct error *err)
@@ -402,19 +207,24 @@ on_message(struct gap *g, const struct message *m, struct error *err)
 
 	switch (m->tag) {
 	case TAG_REQUEST:
-		return on_request(g, m, err);
+		return gapsum_request(g, m, err);
 	case TAG_REPLY:
-		return on_reply(g, m, err);
+		return gapsum_reply(g, m, err);
+	case TAG_HOP:
+	case TAG_EPOCH:
+	case TAG_SCORE:
+	case TAG_SCORES:
+		return gapwalk_message(g, m, err);
 	case TAG_END:
-		s = find_shared(g, get_u32(&c));
+		s = gap_find_shared(g, get_u32(&c));
 		if (s == NULL || s->ended || !cursor_done(&c))
-			return nonsense(m->from, err);
+			return gap_nonsense(m->from, err);
 		return end_shared(g, s, err);
 	case TAG_STOP:
 		g->stop = true;
 		return 0;
 	default:
-		return nonsense(m->from, err);
+		return gap_nonsense(m->from, err);
 	}
 }
 
@@ -446,41 +256,15 @@ look(struct gap *g, int wait_ms, struct error *err)
 	return 0;
 }
 
-/* --- passes --- */
-
-struct pass {
-	struct gap *g;
-	struct gaptask *t;
-};
-
-static int
-pass_piece(void *ctx, const struct rows *train, const struct rows *holdout)
+int
+gap_breathe(struct gap *g)
 {
-	struct pass *p = ctx;
-
-	gaptask_piece(p->t, train, holdout);
-	if (clock_sec() >= p->g->look_sec && look(p->g, 0, p->g->err))
+	if (clock_sec() >= g->look_sec && look(g, 0, g->err))
 		return -1;
-	return p->g->stop ? 1 : 0;
+	return g->stop ? 1 : 0;
 }
 
-static int
-take_pass(struct gap *g, struct gaptask *t, struct error *err)
-{
-	struct pass p = {g, t};
-	struct transport *tr = g->o->transport;
-	uint64_t sent = tr->ops->bytes_sent(tr);
-	double start = ledger_now(&g->ledger);
-	int rc;
-
-	g->err = err;
-	rc = shardrows_pass(t->rows, pass_piece, &p, err);
-	if (rc)
-		return rc < 0 ? -1 : 0; /* 1: stopping */
-	t->own_pending = false;
-	ledger_unit(&g->ledger, t, start, tr->ops->bytes_sent(tr) - sent);
-	return task_advance(g, t, err);
-}
+/* --- units --- */
 
 /* The configs of a pack that the owner has not finished yet. */
 static uint32_t
@@ -496,56 +280,14 @@ unfinished(const struct gap *g, uint32_t group, const struct plan_pack *p,
 	return n;
 }
 
+/* A pack of a group that this worker owns, at its first pass. */
 static int
-load_states(struct gap *g, struct gaptask *t, struct error *err)
+start_pack(struct gap *g, struct held *h, uint32_t pack, const uint32_t *config,
+	   uint32_t n, struct error *err)
 {
-	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t group = t->held->shard.group;
-		size_t n;
-		const void *b =
-		    resume_state(g->resume, group, t->config[i], &n);
-
-		if (b && t->ops->load_state(t->pack, i, b, n))
-			return error_set(err, EXIT_CORRUPT,
-					 "%s: state of group %u, config %u is "
-					 "not of this program",
-					 g->o->run, (unsigned)group,
-					 (unsigned)t->config[i]);
-	}
-	return 0;
-}
-
-/* An owned task, at its first pass.  *t stays NULL if there is nothing to do
- * or if the configs could not start (recorded). */
-static int
-start_task(struct gap *g, struct held *h, uint32_t pack, struct gaptask **t,
-	   struct error *err)
-{
-	uint32_t config[PACK_LANES_MAX], first, last, n;
-	size_t npack;
-	const struct plan_pack *packs;
-
-	partition_holders(&g->plan->partition, g->group_rows, h->shard.group,
-			  &first, &last);
-	packs = plan_packs(g->plan, first != last, &npack);
-	n = unfinished(g, h->shard.group, &packs[pack], config);
-	*t = NULL;
-	if (n == 0)
-		return 0;
-	*t = gaptask_new(g->plan, h, pack, config, n, err);
-	if (*t == NULL &&
-	    (err->code == EXIT_CANNOT || err->code == EXIT_CORRUPT))
-		return -1;
-	if (*t == NULL)
-		return ledger_unstarted(&g->ledger, h->shard.group, config, n,
-					err);
-	gaptask_place(*t, g->o->worker, first, last);
-	if (load_states(g, *t, err) || begin_pass(g, *t, PASS_TRAIN, 0, err)) {
-		gaptask_free(*t);
-		*t = NULL;
-		return -1;
-	}
-	return 0;
+	if (plan_ops(g->plan, config[0])->pattern == PATTERN_SEQUENTIAL)
+		return gapwalk_start(g, h, pack, config, n, err);
+	return gapsum_start(g, h, pack, config, n, err);
 }
 
 /* Starts the packs of a shared group that this worker owns. */
@@ -554,25 +296,22 @@ start_shared(struct gap *g, struct shared *s, struct error *err)
 {
 	size_t npack;
 	const struct plan_pack *packs = plan_packs(g->plan, true, &npack);
+	uint32_t config[PACK_LANES_MAX], n;
 
 	if (s->last != g->o->worker)
 		return 0;
-	for (uint32_t k = 0; k < npack; k++) {
-		uint32_t config[PACK_LANES_MAX];
-		struct gaptask *t;
-
-		if (unfinished(g, s->shard.group, &packs[k], config) == 0)
-			continue;
-		if (hold_shared(g, s, err) ||
-		    start_task(g, s->held, k, &t, err))
+	for (uint32_t k = 0; k < npack; k++)
+		s->open += unfinished(g, s->shard.group, &packs[k], config);
+	if (s->open == 0)
+		return end_shared(g, s, err);
+	if (gap_hold_shared(g, s, err))
+		return -1;
+	for (uint32_t k = 0; k < npack && !s->ended; k++) {
+		n = unfinished(g, s->shard.group, &packs[k], config);
+		if (n > 0 && start_pack(g, s->held, k, config, n, err))
 			return -1;
-		if (t == NULL)
-			continue;
-		t->next = g->task;
-		g->task = t;
-		s->open++;
 	}
-	return s->open > 0 ? 0 : end_shared(g, s, err);
+	return 0;
 }
 
 /* The next pack of the whole groups; g->whole_task stays NULL at the end. */
@@ -584,7 +323,7 @@ start_whole(struct gap *g, struct error *err)
 
 	while (g->whole_task == NULL && g->next_whole < g->nwhole) {
 		const struct shard *s = &g->whole[g->next_whole];
-		uint32_t config[PACK_LANES_MAX];
+		uint32_t config[PACK_LANES_MAX], n, k;
 
 		if (g->next_pack == npack) {
 			held_free(g->whole_held);
@@ -593,16 +332,18 @@ start_whole(struct gap *g, struct error *err)
 			g->next_whole++;
 			continue;
 		}
-		if (unfinished(g, s->group, &packs[g->next_pack], config)) {
-			if (g->whole_held == NULL)
-				g->whole_held =
-				    hold(g, s, shard_bytes(g, s), err);
-			if (g->whole_held == NULL ||
-			    start_task(g, g->whole_held, (uint32_t)g->next_pack,
-				       &g->whole_task, err))
-				return -1;
-		}
-		g->next_pack++;
+		k = (uint32_t)g->next_pack++;
+		n = unfinished(g, s->group, &packs[k], config);
+		if (n == 0)
+			continue;
+		if (g->whole_held == NULL)
+			g->whole_held = hold(
+			    g, s,
+			    (uint64_t)shard_bytes(g->learner, g->o->data, s),
+			    err);
+		if (g->whole_held == NULL ||
+		    start_pack(g, g->whole_held, k, config, n, err))
+			return -1;
 	}
 	return 0;
 }
@@ -614,9 +355,16 @@ next_pending(struct gap *g)
 
 	while (t && !t->own_pending)
 		t = t->next;
-	if (t)
-		return t;
-	return g->whole_task;
+	return t ? t : g->whole_task;
+}
+
+static int
+take_pass(struct gap *g, struct gaptask *t, struct error *err)
+{
+	g->err = err;
+	if (t->ops->pattern == PATTERN_SEQUENTIAL)
+		return gapwalk_pass(g, t, err);
+	return gapsum_pass(g, t, err);
 }
 
 static bool
@@ -730,13 +478,10 @@ gap_open(struct gap *g, struct error *err)
 static void
 gap_release(struct gap *g)
 {
-	while (g->task) {
-		struct gaptask *t = g->task;
-
-		g->task = t->next;
-		gaptask_free(t);
-	}
-	gaptask_free(g->whole_task);
+	while (g->task)
+		gap_drop_task(g, g->task);
+	while (g->whole_task)
+		gap_drop_task(g, g->whole_task);
 	held_free(g->whole_held);
 	for (size_t i = 0; i < g->nshared; i++)
 		held_free(g->shared[i].held);

@@ -6,16 +6,14 @@
 #include "base/mem.h"
 
 struct held *
-held_new(const struct learner *l, struct dataset *d, const struct shard *shard,
-	 bool streamed, struct error *err)
+held_new(const struct held_spec *spec, struct error *err)
 {
 	struct held *h = xcalloc(1, sizeof *h);
 
-	h->learner = l;
-	h->data = d;
-	h->shard = *shard;
-	h->streamed = streamed;
-	if (dataset_read_facts(d, shard->group, &h->facts, err)) {
+	h->spec = *spec;
+	h->learner = spec->plan->space.learner;
+	h->shard = spec->shard;
+	if (dataset_read_facts(spec->data, spec->shard.group, &h->facts, err)) {
 		held_free(h);
 		return NULL;
 	}
@@ -27,6 +25,7 @@ held_drop_views(struct held *h)
 {
 	for (size_t i = 0; i < h->nview; i++) {
 		shardrows_free(h->view[i].rows);
+		shardwalk_free(h->view[i].walk);
 		if (h->view[i].view)
 			h->learner->view_free(h->view[i].view);
 	}
@@ -44,12 +43,50 @@ held_free(struct held *h)
 	free(h);
 }
 
+/* Hold-out rows of a streamed shard stay in memory if they are few. */
+static bool
+few_holdout_rows(const struct held *h)
+{
+	const struct held_spec *s = &h->spec;
+	double share =
+	    (double)h->facts.rows[PART_HOLDOUT] / (double)facts_rows(&h->facts);
+
+	return share * shard_bytes(h->learner, s->data, &h->shard) <
+	       (double)s->memory_bytes / 8;
+}
+
+/* The rows of the shard in the view, as packs of the config need them. */
+static int
+read_rows(struct held *h, struct held_view *v, struct error *err)
+{
+	const struct held_spec *s = &h->spec;
+	bool walks = h->learner->ops(v->config)->pattern == PATTERN_SEQUENTIAL;
+	struct shardrows_spec rows = {
+	    .learner = h->learner,
+	    .data = s->data,
+	    .facts = &h->facts,
+	    .view = v->view,
+	    .shard = h->shard,
+	    .streamed = s->streamed && !(walks && few_holdout_rows(h)),
+	    .holdout_only = walks};
+	struct shardwalk_spec walk = {.plan = s->plan,
+				      .data = s->data,
+				      .facts = &h->facts,
+				      .view = v->view,
+				      .shard = h->shard,
+				      .streamed = s->streamed,
+				      .memory_bytes = s->memory_bytes};
+
+	v->rows = shardrows_new(&rows, err);
+	if (v->rows && walks)
+		v->walk = shardwalk_new(&walk, err);
+	return v->rows && (v->walk || !walks) ? 0 : -1;
+}
+
 struct held_view *
 held_get(struct held *h, const struct config *c, bool keep_others,
 	 struct error *err)
 {
-	struct shardrows_spec spec = {h->learner, h->data,  &h->facts,
-				      NULL,	  h->shard, h->streamed};
 	struct held_view *v;
 
 	for (size_t i = 0; i < h->nview; i++) {
@@ -61,12 +98,9 @@ held_get(struct held *h, const struct config *c, bool keep_others,
 	h->view = xreallocarray(h->view, h->nview + 1, sizeof *h->view);
 	v = &h->view[h->nview++];
 	*v = (struct held_view){.config = c};
-	v->view =
-	    h->learner->view_new(dataset_schema(h->data), &h->facts, c, err);
-	spec.view = v->view;
-	if (v->view)
-		v->rows = shardrows_new(&spec, err);
-	return v->rows ? v : NULL;
+	v->view = h->learner->view_new(dataset_schema(h->spec.data), &h->facts,
+				       c, err);
+	return v->view && read_rows(h, v, err) == 0 ? v : NULL;
 }
 
 struct gaptask *
@@ -74,7 +108,7 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 	    const uint32_t *config, uint32_t n, struct error *err)
 {
 	const struct learner *l = held->learner;
-	const struct schema *schema = dataset_schema(held->data);
+	const struct schema *schema = dataset_schema(held->spec.data);
 	struct pack_spec spec = {.learner = l,
 				 .schema = schema,
 				 .facts = &held->facts,
@@ -95,6 +129,7 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 	t->n = n;
 	t->view = v->view;
 	t->rows = v->rows;
+	t->walk = v->walk;
 	t->by = metric_default(schema->task);
 	spec.view = v->view;
 	for (uint32_t i = 0; i < n; i++) {
@@ -111,7 +146,8 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 		gaptask_free(t);
 		return NULL;
 	}
-	t->partial = t->ops->partial_new(t->pack);
+	if (t->ops->partial_new)
+		t->partial = t->ops->partial_new(t->pack);
 	return t;
 }
 
@@ -140,19 +176,25 @@ gaptask_begin(struct gaptask *t, enum pass_kind kind, uint32_t ended)
 	t->waiting = t->nchild;
 	if (kind == PASS_TRAIN)
 		t->ops->partial_reset(t->partial);
-	for (uint32_t i = 0; i < t->n; i++)
-		metric_reset(kind == PASS_TRAIN ? t->light[i] : t->full[i]);
+	for (uint32_t i = 0; i < t->n; i++) {
+		metric_reset(t->light[i]);
+		metric_reset(t->full[i]);
+	}
 }
 
-/* The metrics the pass fills, NULL for lanes it leaves out. */
+/* The metrics the pass fills, NULL for lanes it leaves out: of a score, the
+ * full ones of lanes that have ended, the light ones of others. */
 static void
 pass_metrics(const struct gaptask *t, struct metric **m)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
-		if (t->kind == PASS_TRAIN)
+		bool ended = t->ended >> i & 1;
+
+		if (t->kind == PASS_TRAIN || (t->kind == PASS_SCORE && !ended))
 			m[i] = t->light[i];
 		else
-			m[i] = t->ended >> i & 1 ? t->full[i] : NULL;
+			m[i] =
+			    ended && !(t->failed >> i & 1) ? t->full[i] : NULL;
 	}
 }
 
@@ -212,29 +254,58 @@ gaptask_merge_sums(struct gaptask *t, struct cursor *c, struct error *err)
 	return 0;
 }
 
-void
-gaptask_repack(struct gaptask *t, const bool *keep)
+uint32_t
+gaptask_drop(struct gaptask *t, uint32_t ended)
 {
+	bool keep[PACK_LANES_MAX];
 	uint32_t n = 0;
 
+	for (uint32_t i = 0; i < t->n; i++) {
+		keep[i] = !(ended >> i & 1);
+		n += keep[i];
+	}
+	if (n == 0 || n == t->n)
+		return n;
 	t->ops->repack(t->pack, keep);
+	n = 0;
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct metric *light = t->light[i], *full = t->full[i];
 
+		t->light[i] = t->full[i] = NULL;
 		if (!keep[i]) {
 			metric_free(light);
 			metric_free(full);
-			t->light[i] = t->full[i] = NULL;
 			continue;
 		}
-		t->light[i] = t->full[i] = NULL;
 		t->light[n] = light;
 		t->full[n] = full;
+		t->report[n] = t->report[i];
 		t->config[n++] = t->config[i];
 	}
 	t->n = n;
-	t->ops->partial_free(t->partial);
-	t->partial = n > 0 ? t->ops->partial_new(t->pack) : NULL;
+	if (t->partial) {
+		t->ops->partial_free(t->partial);
+		t->partial = t->ops->partial_new(t->pack);
+	}
+	return n;
+}
+
+bool
+gaptask_has_state(const struct gaptask *t, uint32_t worker)
+{
+	return t->kind == PASS_WALK ||
+	       (t->kind != PASS_SCORE && t->parent == worker);
+}
+
+int
+gaptask_bad_state(const struct gaptask *t, uint32_t lane, const char *run,
+		  struct error *err)
+{
+	return error_set(err, EXIT_CORRUPT,
+			 "%s: state of group %u, config %u is not of this "
+			 "program",
+			 run, (unsigned)t->held->shard.group,
+			 (unsigned)t->config[lane]);
 }
 
 void

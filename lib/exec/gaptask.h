@@ -6,12 +6,13 @@
  * trained on, and where its current pass stands.
  *
  * A pass is complete here when the own rows are in and every child of the
- * tree has replied.  All holders run the same code; only the owner (position
- * 0) updates.
+ * tree, or, of a score, every other holder, has replied.  All holders run the
+ * same code; only the owner (position 0) updates.
  */
 
 #include "exec/gapwire.h"
 #include "exec/shardrows.h"
+#include "exec/shardwalk.h"
 #include "plan/plan.h"
 
 /* A group as this worker holds it: facts, and its shard in the views that
@@ -19,23 +20,29 @@
 struct held_view {
 	const struct config *config; /* any that has this view */
 	struct view *view;
-	struct shardrows *rows;
+	struct shardrows *rows; /* Sequential: hold-out rows only */
+	struct shardwalk *walk; /* Sequential: training rows, else NULL */
 };
 
-struct held {
-	const struct learner *learner;
+struct held_spec {
+	const struct plan *plan;
 	struct dataset *data;
 	struct shard shard;
 	bool streamed;
+	uint64_t memory_bytes; /* streamed: for buffers */
+};
+
+struct held {
+	struct held_spec spec;
+	const struct learner *learner;
+	struct shard shard;
 	struct group_facts facts;
 	struct held_view *view;
 	size_t nview;
 };
 
 /* Reads the group's facts; NULL on damage. */
-struct held *held_new(const struct learner *l, struct dataset *d,
-		      const struct shard *shard, bool streamed,
-		      struct error *err);
+struct held *held_new(const struct held_spec *spec, struct error *err);
 void held_free(struct held *h); /* NULL is legal */
 /* The shard in the view of the config; made when first asked for, and kept
  * if `keep_others`, else alone. */
@@ -49,19 +56,24 @@ struct gaptask {
 	uint32_t n;
 	struct view *view;
 	struct shardrows *rows;
+	struct shardwalk *walk;	    /* Sequential */
 	const struct pack_ops *ops; /* of the pack */
 	struct pack *pack;
-	struct partial *partial;
-	enum metric_kind by; /* the default metric */
+	struct partial *partial; /* Algebraic, Sampling */
+	enum metric_kind by;	 /* the default metric */
 	struct metric *light[PACK_LANES_MAX], *full[PACK_LANES_MAX];
 
 	/* the pass */
 	enum pass_kind kind;
-	uint32_t ended; /* PASS_FINAL: bits of lanes */
+	uint32_t ended;	 /* PASS_FINAL, PASS_SCORE: bits of lanes */
+	uint32_t failed; /* PASS_SCORE: of those, the diverged */
 	uint32_t sequence;
-	bool own_pending; /* the own rows are still to be passed over */
-	uint32_t waiting; /* children that have not replied */
-	struct lane_report report[PACK_LANES_MAX]; /* owner: last update */
+	struct position at; /* Sequential */
+	bool own_pending;   /* the own rows are still to be passed over */
+	uint32_t waiting;   /* children that have not replied */
+	struct lane_report report[PACK_LANES_MAX];   /* owner: last update */
+	char reason[PACK_LANES_MAX][GAP_REASON_MAX]; /* of a lane that ended
+							elsewhere */
 
 	/* the tree: workers; parent == own worker at the owner */
 	uint32_t parent, child[2], nchild;
@@ -88,8 +100,15 @@ void gaptask_piece(struct gaptask *t, const struct rows *train,
 /* The sums, to the parent; and those of a child, merged. */
 void gaptask_put_sums(const struct gaptask *t, struct strbuf *sb);
 int gaptask_merge_sums(struct gaptask *t, struct cursor *c, struct error *err);
-/* Lanes with keep false leave. */
-void gaptask_repack(struct gaptask *t, const bool *keep);
+/* Lanes of the mask leave; returns how many are left.  If none are, the pack
+ * stays as it is. */
+uint32_t gaptask_drop(struct gaptask *t, uint32_t ended);
+/* Whether `worker` journals the states of its lanes: its pack is the one that
+ * is trained, not one that follows or is only scored. */
+bool gaptask_has_state(const struct gaptask *t, uint32_t worker);
+/* Sets the error of a state that does not fit a lane; returns -1. */
+int gaptask_bad_state(const struct gaptask *t, uint32_t lane, const char *run,
+		      struct error *err);
 
 /* Position in the tree of `worker` among holders first..last, and its parent
  * and children. */

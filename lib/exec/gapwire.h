@@ -12,6 +12,14 @@
  *	REPLY    group, pack, sequence; then the partial and metrics
  *	END      group: it is finished, forget its rows
  *
+ * and, of Sequential packs, all starting with a struct gap_walk:
+ *
+ *	HOP      to the next holder: states to go on from
+ *	EPOCH    to the owner, from the last holder of an epoch: reports, then
+ *	         states
+ *	SCORE    from the owner to every other holder: states to be scored
+ *	SCORES   back: metrics
+ *
  * Between a worker and kp-train:
  *
  *	PROGRESS  configs finished, of how many
@@ -27,6 +35,10 @@
 enum gap_tag {
 	TAG_REQUEST = 1,
 	TAG_REPLY,
+	TAG_HOP,
+	TAG_EPOCH,
+	TAG_SCORE,
+	TAG_SCORES,
 	TAG_END,
 	TAG_PROGRESS,
 	TAG_TRIAL,
@@ -39,6 +51,8 @@ enum gap_tag {
 enum pass_kind {
 	PASS_TRAIN, /* sums for the solver, and the light hold-out metric */
 	PASS_FINAL, /* all hold-out metrics of lanes that have ended */
+	PASS_WALK,  /* Sequential: learns from the shard's training rows */
+	PASS_SCORE, /* Sequential: hold-out metrics after an epoch */
 };
 
 struct gap_request {
@@ -52,6 +66,23 @@ struct gap_request {
 void gap_request_put(const struct gap_request *r, struct strbuf *sb);
 /* -1: not a request */
 int gap_request_get(struct gap_request *r, struct cursor *c);
+
+#define GAP_REASON_MAX 48
+
+/* Lanes of a Sequential pack, and where they are. */
+struct gap_walk {
+	uint32_t group, pack;
+	struct position at;	/* HOP: where to go on */
+	uint32_t ended, failed; /* bits of lanes: ended; of those, diverged */
+	uint32_t config[PACK_LANES_MAX]; /* of the lanes, [n] */
+	uint32_t n;
+};
+void gap_walk_put(const struct gap_walk *w, struct strbuf *sb);
+/* -1: none */
+int gap_walk_get(struct gap_walk *w, struct cursor *c);
+void gap_report_put(const struct lane_report *r, struct strbuf *sb);
+/* The text of the reason goes to text[GAP_REASON_MAX]; -1: none. */
+int gap_report_get(struct lane_report *r, char *text, struct cursor *c);
 
 struct gap_progress {
 	uint64_t done, total; /* (group, config) pairs this worker owns */

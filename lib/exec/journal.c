@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-#define JOURNAL_VERSION 1
+#define JOURNAL_VERSION 2
 #define TRIAL_BYTES 36
 #define UNIT_BYTES 48
 /* Records buffered beyond this are worth a frame of their own. */
@@ -198,16 +198,27 @@ journal_add_done(struct journal *j, const struct trial_done *t)
 	strbuf_release(&sb);
 }
 
+int
+position_compare(const struct position *a, const struct position *b)
+{
+	if (a->epoch != b->epoch)
+		return a->epoch < b->epoch ? -1 : 1;
+	if (a->leg != b->leg)
+		return a->leg < b->leg ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
 void
-journal_add_state(struct journal *j, uint32_t group, uint32_t config,
-		  uint32_t epoch, const void *state, size_t n)
+journal_add_state(struct journal *j, const struct trial_state *s)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	put_u32(&sb, group);
-	put_u32(&sb, config);
-	put_u32(&sb, epoch);
-	put_bytes(&sb, state, n);
+	put_u32(&sb, s->group);
+	put_u32(&sb, s->config);
+	put_u32(&sb, s->at.epoch);
+	put_u32(&sb, s->at.leg);
+	put_u64(&sb, s->at.row);
+	put_bytes(&sb, s->state, s->n);
 	frame_add(&j->out, FRAME_STATE, sb.buf, sb.len);
 	strbuf_release(&sb);
 }
@@ -304,22 +315,27 @@ read_done(struct cursor c, const struct journal_reader *r, bool *bad)
 	return *bad || r->done == NULL ? 0 : r->done(r->ctx, &t);
 }
 
+/* Version 1 knows no leg and row. */
 static int
-read_state(struct cursor c, const struct journal_reader *r, bool *bad)
+read_state(struct cursor c, uint32_t version, const struct journal_reader *r,
+	   bool *bad)
 {
-	uint32_t group = get_u32(&c), config = get_u32(&c);
-	uint32_t epoch = get_u32(&c);
-	size_t n;
-	const void *state = get_bytes(&c, &n);
+	struct trial_state s = {.group = get_u32(&c)};
 
+	s.config = get_u32(&c);
+	s.at.epoch = get_u32(&c);
+	if (version > 1) {
+		s.at.leg = get_u32(&c);
+		s.at.row = get_u64(&c);
+	}
+	s.state = get_bytes(&c, &s.n);
 	*bad = !cursor_done(&c);
-	if (*bad || r->state == NULL)
-		return 0;
-	return r->state(r->ctx, group, config, epoch, state, n);
+	return *bad || r->state == NULL ? 0 : r->state(r->ctx, &s);
 }
 
 static int
-read_frame(const struct frame *f, const struct journal_reader *r, bool *bad)
+read_frame(const struct frame *f, uint32_t version,
+	   const struct journal_reader *r, bool *bad)
 {
 	struct cursor c = cursor_of(f->payload, f->payload_bytes);
 
@@ -332,7 +348,7 @@ read_frame(const struct frame *f, const struct journal_reader *r, bool *bad)
 		*bad = f->payload_bytes % UNIT_BYTES != 0;
 		return *bad ? 0 : read_units(c, r);
 	case FRAME_STATE:
-		return read_state(c, r, bad);
+		return read_state(c, version, r, bad);
 	case FRAME_DONE:
 		return read_done(c, r, bad);
 	default:
@@ -344,17 +360,18 @@ read_frame(const struct frame *f, const struct journal_reader *r, bool *bad)
 /* The first frame. */
 static int
 check_opening(const struct frame *f, const char *name, uint64_t plan_identity,
-	      struct error *err)
+	      uint32_t *found, struct error *err)
 {
 	struct cursor c = cursor_of(f->payload, f->payload_bytes);
 	uint32_t version = get_u32(&c);
 
 	if (f->type != FRAME_JOURNAL || !cursor_ok(&c))
 		return error_set(err, EXIT_CORRUPT, "%s: not a journal", name);
-	if (version != JOURNAL_VERSION)
+	*found = version;
+	if (version < 1 || version > JOURNAL_VERSION)
 		return error_set(err, EXIT_CORRUPT,
 				 "%s: journal version %" PRIu32
-				 ", this program reads %d",
+				 ", this program reads 1 to %d",
 				 name, version, JOURNAL_VERSION);
 	get_u32(&c);
 	if (get_u64(&c) != plan_identity || !cursor_done(&c))
@@ -386,6 +403,7 @@ journal_read_bytes(const void *p, size_t n, const char *name,
 {
 	const uint8_t *b = p;
 	size_t at = 0, used = 0;
+	uint32_t version = 0;
 	struct frame f;
 
 	for (bool first = true;; first = false, at += used) {
@@ -400,11 +418,12 @@ journal_read_bytes(const void *p, size_t n, const char *name,
 				return 0;
 			bad = true;
 		} else if (first) {
-			if (check_opening(&f, name, plan_identity, err))
+			if (check_opening(&f, name, plan_identity, &version,
+					  err))
 				return -1;
 			continue;
 		} else {
-			rc = read_frame(&f, reader, &bad);
+			rc = read_frame(&f, version, reader, &bad);
 			if (rc)
 				return rc;
 		}

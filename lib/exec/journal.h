@@ -7,9 +7,9 @@
  *
  * Each worker appends frames to its own file RUN/journal/WORKER.INCARNATION,
  * never to another's.  A reader takes all files of the folder; of several
- * records of one (group, config) a finished one wins, else the state with the
- * most epochs; records that say the same count once.  A torn tail (a crash)
- * is cut on opening; damage before the tail is EXIT_CORRUPT.
+ * records of one (group, config) a finished one wins, else the furthest state;
+ * records that say the same count once.  A torn tail (a crash) is cut on
+ * opening; damage before the tail is EXIT_CORRUPT.
  */
 
 #include <stdbool.h>
@@ -50,6 +50,23 @@ struct trial_done {
 	size_t model_bytes;
 };
 
+/* How far a config is: epochs completed; Sequential: and of the epoch under
+ * way, holders visited and training rows of the present one seen. */
+struct position {
+	uint32_t epoch, leg;
+	uint64_t row;
+};
+/* <0, 0, >0 */
+int position_compare(const struct position *a, const struct position *b);
+
+/* A config in the middle of its training. */
+struct trial_state {
+	uint32_t group, config;
+	struct position at;
+	const void *state; /* SAVE_STATE bytes */
+	size_t n;
+};
+
 /* One unit of work on the timeline. */
 struct unit {
 	uint32_t worker, group, pack, epoch;
@@ -72,8 +89,7 @@ struct journal *journal_create(const char *run, uint32_t worker,
 /* Buffered; nothing reaches the disk before journal_flush(). */
 void journal_add_trial(struct journal *j, const struct trial *t);
 void journal_add_done(struct journal *j, const struct trial_done *t);
-void journal_add_state(struct journal *j, uint32_t group, uint32_t config,
-		       uint32_t epoch, const void *state, size_t n);
+void journal_add_state(struct journal *j, const struct trial_state *s);
 void journal_add_unit(struct journal *j, const struct unit *u);
 size_t journal_pending_bytes(const struct journal *j);
 /* Writes what is buffered; sync: fsync too. */
@@ -86,8 +102,7 @@ struct journal_reader {
 	 * stops the reading and is returned. */
 	int (*trial)(void *ctx, const struct trial *t);
 	int (*done)(void *ctx, const struct trial_done *t);
-	int (*state)(void *ctx, uint32_t group, uint32_t config, uint32_t epoch,
-		     const void *state, size_t n);
+	int (*state)(void *ctx, const struct trial_state *s);
 	int (*unit)(void *ctx, const struct unit *u);
 	void *ctx;
 };

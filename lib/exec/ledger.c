@@ -34,8 +34,8 @@ ledger_close_unit(struct ledger *l)
 }
 
 void
-ledger_unit(struct ledger *l, const struct gaptask *t, double start,
-	    uint64_t sent)
+ledger_unit(struct ledger *l, const struct gaptask *t,
+	    const struct unit_part *part)
 {
 	struct unit *u = &l->unit;
 	uint32_t group = t->held->shard.group;
@@ -47,12 +47,12 @@ ledger_unit(struct ledger *l, const struct gaptask *t, double start,
 		*u = (struct unit){.worker = l->worker,
 				   .group = group,
 				   .pack = t->pack_number,
-				   .start_sec = start};
+				   .start_sec = part->start_sec};
 	}
-	u->epoch = t->sequence;
+	u->epoch = part->epoch;
 	u->end_sec = end;
-	u->rows += shardrows_count(t->rows);
-	u->bytes_sent += sent;
+	u->rows += part->rows;
+	u->bytes_sent += part->sent_bytes;
 }
 
 int
@@ -154,7 +154,7 @@ ledger_lane(struct ledger *l, const struct gaptask *t, uint32_t lane,
 	snprintf(d.reason, sizeof d.reason, "%s", r->reason);
 	if (r->status != LANE_DIVERGED) {
 		fill_metrics(&d, t->full[lane],
-			     dataset_schema(t->held->data)->task);
+			     dataset_schema(t->held->spec.data)->task);
 		t->ops->save(t->pack, lane, SAVE_MODEL, &model);
 	}
 	d.model = model.buf;
@@ -191,15 +191,21 @@ void
 ledger_states(struct ledger *l, const struct gaptask *t)
 {
 	struct strbuf sb = STRBUF_INIT;
+	struct trial_state s;
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (t->kind == PASS_FINAL && (t->ended >> i & 1))
 			continue;
 		strbuf_reset(&sb);
 		t->ops->save(t->pack, i, SAVE_STATE, &sb);
-		journal_add_state(l->journal, t->held->shard.group,
-				  t->config[i], t->report[i].epoch, sb.buf,
-				  sb.len);
+		s = (struct trial_state){.group = t->held->shard.group,
+					 .config = t->config[i],
+					 .at = t->at,
+					 .state = sb.buf,
+					 .n = sb.len};
+		if (t->ops->pattern != PATTERN_SEQUENTIAL)
+			s.at.epoch = t->report[i].epoch;
+		journal_add_state(l->journal, &s);
 	}
 	strbuf_release(&sb);
 }

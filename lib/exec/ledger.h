@@ -25,11 +25,15 @@ struct ledger {
 /* Seconds since the worker's start. */
 double ledger_now(const struct ledger *l);
 
-/* A pass of t from `start` to now, with the bytes it sent.  It joins the unit
- * before it if that was of the same task, so that tiny groups cost one record,
- * not one an epoch. */
-void ledger_unit(struct ledger *l, const struct gaptask *t, double start,
-		 uint64_t sent);
+/* A pass of t, over so many rows.  It joins the unit before it if that was of
+ * the same task, so that tiny groups cost one record, not one an epoch. */
+struct unit_part {
+	uint32_t epoch;
+	double start_sec; /* to now */
+	uint64_t sent_bytes, rows;
+};
+void ledger_unit(struct ledger *l, const struct gaptask *t,
+		 const struct unit_part *part);
 void ledger_close_unit(struct ledger *l);
 
 /* The epoch that the last update of a lane was. */

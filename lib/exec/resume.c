@@ -6,17 +6,12 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-struct state {
-	uint32_t group, config, epoch;
-	char *bytes; /* NULL: an empty slot */
-	size_t n;
-};
-
 struct resume {
 	const bool *owned;
 	size_t ngroup, nconfig;
-	uint8_t *done;	    /* a bit per (group, config) */
-	struct state *slot; /* [nslot] open addressing, a power of two */
+	uint8_t *done;		  /* a bit per (group, config) */
+	struct trial_state *slot; /* state NULL: empty; [nslot] open addressing,
+				     a power of two */
 	size_t nslot, nstate;
 };
 
@@ -32,12 +27,12 @@ known(const struct resume *r, uint32_t group, uint32_t config)
 	return group < r->ngroup && config < r->nconfig && r->owned[group];
 }
 
-static struct state *
+static struct trial_state *
 find_slot(const struct resume *r, uint32_t group, uint32_t config)
 {
 	size_t i = (size_t)rng_u64(0, group, config, 0) & (r->nslot - 1);
 
-	while (r->slot[i].bytes &&
+	while (r->slot[i].state &&
 	       (r->slot[i].group != group || r->slot[i].config != config))
 		i = (i + 1) & (r->nslot - 1);
 	return &r->slot[i];
@@ -46,13 +41,13 @@ find_slot(const struct resume *r, uint32_t group, uint32_t config)
 static void
 grow(struct resume *r)
 {
-	struct state *old = r->slot;
+	struct trial_state *old = r->slot;
 	size_t n = r->nslot;
 
 	r->nslot = n ? 2 * n : 64;
 	r->slot = xcalloc(r->nslot, sizeof *r->slot);
 	for (size_t i = 0; i < n; i++) {
-		if (old[i].bytes)
+		if (old[i].state)
 			*find_slot(r, old[i].group, old[i].config) = old[i];
 	}
 	free(old);
@@ -72,23 +67,23 @@ take_done(void *ctx, const struct trial_done *t)
 }
 
 static int
-take_state(void *ctx, uint32_t group, uint32_t config, uint32_t epoch,
-	   const void *state, size_t n)
+take_state(void *ctx, const struct trial_state *t)
 {
 	struct resume *r = ctx;
-	struct state *s;
+	struct trial_state *s;
 
-	if (!known(r, group, config))
+	if (!known(r, t->group, t->config))
 		return 0;
 	if (2 * (r->nstate + 1) > r->nslot)
 		grow(r);
-	s = find_slot(r, group, config);
-	if (s->bytes && s->epoch >= epoch)
+	s = find_slot(r, t->group, t->config);
+	if (s->state && position_compare(&s->at, &t->at) >= 0)
 		return 0;
-	if (s->bytes == NULL)
+	if (s->state == NULL)
 		r->nstate++;
-	free(s->bytes);
-	*s = (struct state){group, config, epoch, xmemdup(state, n), n};
+	free((void *)s->state);
+	*s = *t;
+	s->state = xmemdup(t->state, t->n);
 	return 0;
 }
 
@@ -118,7 +113,7 @@ resume_free(struct resume *r)
 	if (r == NULL)
 		return;
 	for (size_t i = 0; i < r->nslot; i++)
-		free(r->slot[i].bytes);
+		free((void *)r->slot[i].state);
 	free(r->slot);
 	free(r->done);
 	free(r);
@@ -132,11 +127,10 @@ resume_done(const struct resume *r, uint32_t group, uint32_t config)
 	return r->done[bit / 8] >> (bit % 8) & 1;
 }
 
-const void *
-resume_state(const struct resume *r, uint32_t group, uint32_t config, size_t *n)
+const struct trial_state *
+resume_state(const struct resume *r, uint32_t group, uint32_t config)
 {
-	const struct state *s = find_slot(r, group, config);
+	const struct trial_state *s = find_slot(r, group, config);
 
-	*n = s->bytes ? s->n : 0;
-	return s->bytes;
+	return s->state ? s : NULL;
 }

@@ -16,8 +16,8 @@ struct resume *resume_read(const char *run, uint64_t plan_identity,
 			   struct error *err);
 void resume_free(struct resume *r); /* NULL is legal */
 bool resume_done(const struct resume *r, uint32_t group, uint32_t config);
-/* State bytes, NULL if there are none. */
-const void *resume_state(const struct resume *r, uint32_t group,
-			 uint32_t config, size_t *n);
+/* NULL if there is none; its bytes are r's. */
+const struct trial_state *resume_state(const struct resume *r, uint32_t group,
+				       uint32_t config);
 
 #endif

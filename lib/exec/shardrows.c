@@ -6,6 +6,8 @@
 
 /* Rows of a piece: about a millisecond of work for a full pack. */
 #define PIECE_ROWS 32768
+/* A sparse entry in memory: slot and value. */
+#define ENTRY_BYTES 12
 
 struct piece {
 	struct rows *part[2]; /* PART_TRAIN, PART_HOLDOUT */
@@ -19,21 +21,42 @@ struct shardrows {
 	uint64_t count;
 };
 
-/* The blocks of the group that hold a row of [first, end). */
-static void
-find_blocks(struct shardrows *s)
+void
+shard_blocks(const struct index *ix, const struct shard *s, size_t *first,
+	     size_t *end)
 {
-	const struct index *ix = dataset_index(s->spec.data);
-	const struct index_group *g = &ix->group[s->spec.shard.group];
-	size_t b = g->first_block, end = b + g->nblock;
+	const struct index_group *g = &ix->group[s->group];
+	size_t b = g->first_block, last = b + g->nblock;
 
-	while (b < end && ix->block[b].first_row + ix->block[b].nrow <=
-			      s->spec.shard.first)
+	while (b < last &&
+	       ix->block[b].first_row + ix->block[b].nrow <= s->first)
 		b++;
-	s->first_block = b;
-	while (b < end && ix->block[b].first_row < s->spec.shard.end)
+	*first = b;
+	while (b < last && ix->block[b].first_row < s->end)
 		b++;
-	s->end_block = b;
+	*end = b;
+}
+
+void
+shard_rows_of(const struct shard *s, const struct block *b, uint32_t *first,
+	      uint32_t *end)
+{
+	*first =
+	    s->first <= b->first_row ? 0 : (uint32_t)(s->first - b->first_row);
+	*end = s->end - b->first_row < b->nrow
+		   ? (uint32_t)(s->end - b->first_row)
+		   : b->nrow;
+}
+
+double
+shard_bytes(const struct learner *l, const struct dataset *d,
+	    const struct shard *s)
+{
+	const struct index_group *g = &dataset_index(d)->group[s->group];
+	double entries = (double)g->entries / (double)index_rows(g);
+
+	return (double)(s->end - s->first) *
+	       (l->row_bytes(dataset_schema(d)) + entries * ENTRY_BYTES);
 }
 
 static struct piece *
@@ -57,38 +80,22 @@ piece_count(const struct shardrows *s, const struct piece *p)
 	return l->rows_count(p->part[0]) + l->rows_count(p->part[1]);
 }
 
-/* Adds rows [*at, ...) of the block that lie in the shard, as many as the
- * piece takes; moves *at on. */
+/* Adds rows [*at, ...) of the block, up to `end`, as many as the piece takes;
+ * moves *at on. */
 static void
 piece_fill(struct shardrows *s, struct piece *p, const struct block *b,
-	   uint32_t *at)
+	   uint32_t *at, uint32_t end)
 {
 	const struct learner *l = s->spec.learner;
-	uint64_t end = s->spec.shard.end - b->first_row;
-	uint32_t last = end < b->nrow ? (uint32_t)end : b->nrow;
 	uint64_t have = piece_count(s, p);
 	uint32_t room = have < PIECE_ROWS ? PIECE_ROWS - (uint32_t)have : 0;
 
-	if (last - *at > room)
-		last = *at + room;
-	l->rows_add(p->part[0], b, *at, last);
-	l->rows_add(p->part[1], b, *at, last);
-	*at = last;
-}
-
-/* First row of the block that is the shard's, and the end. */
-static uint32_t
-block_first(const struct shardrows *s, const struct block *b)
-{
-	if (s->spec.shard.first <= b->first_row)
-		return 0;
-	return (uint32_t)(s->spec.shard.first - b->first_row);
-}
-
-static bool
-block_exhausted(const struct shardrows *s, const struct block *b, uint32_t at)
-{
-	return at >= b->nrow || b->first_row + at >= s->spec.shard.end;
+	if (end - *at > room)
+		end = *at + room;
+	if (!s->spec.holdout_only)
+		l->rows_add(p->part[0], b, *at, end);
+	l->rows_add(p->part[1], b, *at, end);
+	*at = end;
 }
 
 static int
@@ -99,16 +106,17 @@ load_all(struct shardrows *s, struct error *err)
 	int rc = 0;
 
 	for (size_t i = s->first_block; rc == 0 && i < s->end_block; i++) {
-		uint32_t at;
+		uint32_t at, end;
 
 		rc =
 		    dataset_read_block(s->spec.data, i, s->spec.facts, &b, err);
 		if (rc)
 			break;
-		for (at = block_first(s, &b); !block_exhausted(s, &b, at);) {
+		shard_rows_of(&s->spec.shard, &b, &at, &end);
+		while (at < end) {
 			if (p == NULL || piece_count(s, p) >= PIECE_ROWS)
 				p = piece_add(s);
-			piece_fill(s, p, &b, &at);
+			piece_fill(s, p, &b, &at, end);
 		}
 	}
 	for (size_t i = 0; i < s->npiece; i++)
@@ -123,7 +131,8 @@ shardrows_new(const struct shardrows_spec *spec, struct error *err)
 	struct shardrows *s = xcalloc(1, sizeof *s);
 
 	s->spec = *spec;
-	find_blocks(s);
+	shard_blocks(dataset_index(spec->data), &spec->shard, &s->first_block,
+		     &s->end_block);
 	if (spec->streamed) {
 		piece_add(s);
 		s->count = spec->shard.end - spec->shard.first;
@@ -157,17 +166,17 @@ pass_streamed(struct shardrows *s, shardrows_piece *f, void *ctx,
 	int rc = 0;
 
 	for (size_t i = s->first_block; rc == 0 && i < s->end_block; i++) {
-		uint32_t at;
+		uint32_t at, end;
 
 		rc =
 		    dataset_read_block(s->spec.data, i, s->spec.facts, &b, err);
 		if (rc)
 			break;
-		for (at = block_first(s, &b);
-		     rc == 0 && !block_exhausted(s, &b, at);) {
+		shard_rows_of(&s->spec.shard, &b, &at, &end);
+		while (rc == 0 && at < end) {
 			l->rows_reset(p->part[0]);
 			l->rows_reset(p->part[1]);
-			piece_fill(s, p, &b, &at);
+			piece_fill(s, p, &b, &at, end);
 			rc = f(ctx, p->part[0], p->part[1]);
 		}
 	}

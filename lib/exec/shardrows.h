@@ -25,7 +25,8 @@ struct shardrows_spec {
 	const struct group_facts *facts;
 	const struct view *view;
 	struct shard shard;
-	bool streamed; /* nothing stays in memory between passes */
+	bool streamed;	   /* nothing stays in memory between passes */
+	bool holdout_only; /* training rows are left out */
 };
 
 /* Reads the shard unless it is streamed; NULL on a damaged block. */
@@ -35,5 +36,15 @@ void shardrows_free(struct shardrows *s); /* NULL is legal */
 int shardrows_pass(struct shardrows *s, shardrows_piece *f, void *ctx,
 		   struct error *err);
 uint64_t shardrows_count(const struct shardrows *s); /* train + hold-out */
+
+/* The blocks of the index that hold a row of the shard: [*first, *end). */
+void shard_blocks(const struct index *ix, const struct shard *s, size_t *first,
+		  size_t *end);
+/* Rows of block b, by position in it, that are the shard's: [*first, *end). */
+void shard_rows_of(const struct shard *s, const struct block *b,
+		   uint32_t *first, uint32_t *end);
+/* What the shard's rows take in memory, as far as the index can tell. */
+double shard_bytes(const struct learner *l, const struct dataset *d,
+		   const struct shard *s);
 
 #endif

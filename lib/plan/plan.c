@@ -133,6 +133,15 @@ most_holders(const struct partition *pt)
 	return most;
 }
 
+bool
+plan_is_sequential(const struct plan *p)
+{
+	for (uint32_t i = 0; i < p->space.nconfig; i++)
+		if (plan_ops(p, i)->pattern == PATTERN_SEQUENTIAL)
+			return true;
+	return false;
+}
+
 /* How many packs a split group should have, so that its holders have one to
  * compute while another is on its way. */
 static size_t
@@ -141,9 +150,8 @@ split_packs_wanted(const struct plan *p)
 	uint32_t holders = most_holders(&p->partition);
 	size_t want = holders > 1 ? 2 : 1;
 
-	for (size_t i = 0; i < p->space.nconfig && want > 1; i++)
-		if (plan_ops(p, (uint32_t)i)->pattern == PATTERN_SEQUENTIAL)
-			want = holders;
+	if (want > 1 && plan_is_sequential(p))
+		want = holders;
 	return want < p->space.nconfig ? want : p->space.nconfig;
 }
 
@@ -174,6 +182,48 @@ plan_packs(const struct plan *p, bool split, size_t *n)
 
 /* --- what a plan decides --- */
 
+static void
+packs_json(const struct plan_pack *pack, size_t n, struct jout *j)
+{
+	jout_array(j);
+	for (size_t i = 0; i < n; i++) {
+		int indent = jout_begin_line(j);
+
+		jout_array(j);
+		for (uint32_t k = 0; k < pack[i].n; k++)
+			jout_uint(j, pack[i].config[k]);
+		jout_end_array(j);
+		jout_end_line(j, indent);
+	}
+	jout_end_array(j);
+}
+
+static void
+shuffle_json(const struct plan *p, struct jout *j)
+{
+	struct strbuf size = STRBUF_INIT;
+
+	buffer_size_text(&p->buffer, &size);
+	jout_object(j);
+	jout_key(j, "method");
+	jout_cstr(j, shuffle_method_name(p->shuffle));
+	jout_key(j, "buffer");
+	jout_cstr(j, size.buf);
+	jout_end_object(j);
+	strbuf_release(&size);
+}
+
+/* What decides the bytes of models that hop, besides. */
+static void
+sequential_identity(const struct plan *p, struct jout *j)
+{
+	shuffle_json(p, j);
+	if (most_holders(&p->partition) == 1)
+		return;
+	jout_hex(j, p->partition.assignment);
+	packs_json(p->split_pack, p->nsplit_pack, j);
+}
+
 uint64_t
 plan_identity(const struct plan *p)
 {
@@ -191,6 +241,8 @@ plan_identity(const struct plan *p)
 	jout_uint(&j, p->epochs);
 	jout_uint(&j, p->min_rows);
 	jout_hex(&j, p->partition.fingerprint);
+	if (plan_is_sequential(p))
+		sequential_identity(p, &j);
 	jout_end_array(&j);
 	value = hash64(text.buf, text.len);
 	strbuf_release(&text);
@@ -212,24 +264,6 @@ plan_fallback_reason(const struct plan *p, const struct schema *s,
 
 /* --- JSON --- */
 
-static void
-packs_json(const struct plan_pack *pack, size_t n, const char *key,
-	   struct jout *j)
-{
-	jout_key(j, key);
-	jout_array(j);
-	for (size_t i = 0; i < n; i++) {
-		int indent = jout_begin_line(j);
-
-		jout_array(j);
-		for (uint32_t k = 0; k < pack[i].n; k++)
-			jout_uint(j, pack[i].config[k]);
-		jout_end_array(j);
-		jout_end_line(j, indent);
-	}
-	jout_end_array(j);
-}
-
 void
 plan_json(const struct plan *p, struct jout *j)
 {
@@ -248,8 +282,14 @@ plan_json(const struct plan *p, struct jout *j)
 	jout_uint(j, p->min_rows);
 	jout_key(j, "pack_width");
 	jout_uint(j, p->pack_width);
-	packs_json(p->pack, p->npack, "packs", j);
-	packs_json(p->split_pack, p->nsplit_pack, "split_packs", j);
+	jout_key(j, "packs");
+	packs_json(p->pack, p->npack, j);
+	jout_key(j, "split_packs");
+	packs_json(p->split_pack, p->nsplit_pack, j);
+	if (plan_is_sequential(p)) {
+		jout_key(j, "shuffle");
+		shuffle_json(p, j);
+	}
 	jout_end_object(j);
 }
 
@@ -331,6 +371,26 @@ load_packs(const struct plan *p, const struct jvalue *v, const char *key,
 }
 
 static int
+load_shuffle(struct plan *p, const struct jvalue *v, struct error *err)
+{
+	static const char *const known[] = {"method", "buffer", NULL};
+	const struct jvalue *o;
+	const char *text[2];
+	size_t n;
+
+	if (jsonio_get_object(v, "shuffle", &o, err) < 0 ||
+	    jsonio_check_keys(o, known, err) < 0 ||
+	    jsonio_get_string(o, "method", &text[0], &n, err) < 0 ||
+	    jsonio_get_string(o, "buffer", &text[1], &n, err) < 0)
+		return -1;
+	if (shuffle_method_parse(text[0], &p->shuffle, err) == 0 &&
+	    buffer_size_parse(text[1], &p->buffer, err) == 0)
+		return 0;
+	err->code = EXIT_CORRUPT;
+	return error_context(err, "\"shuffle\"");
+}
+
+static int
 load_members(struct plan *p, const struct jvalue *v, struct error *err)
 {
 	const struct jvalue *part, *space;
@@ -357,15 +417,16 @@ load_members(struct plan *p, const struct jvalue *v, struct error *err)
 	if (n < 0)
 		return -1;
 	p->nsplit_pack = (size_t)n;
-	return 0;
+	return plan_is_sequential(p) ? load_shuffle(p, v, err) : 0;
 }
 
 int
 plan_load(struct plan *p, const struct jvalue *v, struct error *err)
 {
 	static const char *const known[] = {
-	    "kp",	"version",    "partition", "space",	  "epochs",
-	    "min_rows", "pack_width", "packs",	   "split_packs", NULL};
+	    "kp",	   "version",  "partition",  "space",
+	    "epochs",	   "min_rows", "pack_width", "packs",
+	    "split_packs", "shuffle",  NULL};
 
 	*p = (struct plan){0};
 	if (load_members(p, v, err) == 0 &&

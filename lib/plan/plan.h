@@ -14,6 +14,8 @@
 
 #include "plan/partition.h"
 #include "plan/space.h"
+#include "shuffle/buffersize.h"
+#include "shuffle/order.h"
 
 #define PLAN_EPOCHS_MAX 1000000
 
@@ -27,7 +29,10 @@ struct plan {
 	struct space space;
 	uint32_t epochs;     /* cap */
 	uint32_t pack_width; /* at most */
-	uint32_t min_rows;   /* training rows below which a group falls back */
+	/* How Sequential configs visit the rows of a shard. */
+	enum shuffle_method shuffle;
+	struct buffer_size buffer;
+	uint32_t min_rows; /* training rows below which a group falls back */
 	struct plan_pack *pack; /* of whole groups */
 	size_t npack;
 	struct plan_pack *split_pack; /* of groups on several workers */
@@ -48,9 +53,12 @@ plan_ops(const struct plan *p, uint32_t config)
 {
 	return p->space.learner->ops(&p->space.config[config]);
 }
+/* Whether any config is Sequential. */
+bool plan_is_sequential(const struct plan *p);
 /* Hash of all that decides the bytes of models and trials: learner, seed,
  * configs, epochs, min_rows, data fingerprint; not workers, packs, paths, nor
- * how the configs were asked for. */
+ * how the configs were asked for.  With Sequential configs: the shuffle and,
+ * if a group is split, its cuts and packs as well, since these models hop. */
 uint64_t plan_identity(const struct plan *p);
 void plan_json(const struct plan *p, struct jout *j);
 int plan_load(struct plan *p, const struct jvalue *v, struct error *err);

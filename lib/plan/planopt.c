@@ -27,6 +27,11 @@ plan_options_words(const struct plan_options *o, const struct plan *p,
 		    " --seed %" PRIu64 " --epochs %" PRIu32
 		    " --pack-width %" PRIu32 " --min-rows %" PRIu32,
 		    p->space.seed, p->epochs, p->pack_width, p->min_rows);
+	if (plan_is_sequential(p)) {
+		strbuf_addf(sb, " --shuffle %s --buffer ",
+			    shuffle_method_name(p->shuffle));
+		buffer_size_text(&p->buffer, sb);
+	}
 }
 
 const char *
@@ -41,6 +46,8 @@ plan_options_given(const struct plan_options *o)
 	       : o->epochs != none.epochs	  ? "--epochs"
 	       : o->pack_width != none.pack_width ? "--pack-width"
 	       : o->min_rows != none.min_rows	  ? "--min-rows"
+	       : o->shuffle			  ? "--shuffle"
+	       : o->buffer			  ? "--buffer"
 						  : NULL;
 }
 
@@ -134,6 +141,21 @@ set_epochs(struct plan *p, int64_t given, struct error *err)
 }
 
 static int
+set_shuffle(struct plan *p, const struct plan_options *o, struct error *err)
+{
+	if (!plan_is_sequential(p) && (o->shuffle || o->buffer))
+		return error_set(err, EXIT_USAGE,
+				 "%s goes with solver=sgd or adam: other "
+				 "solvers do not care for the order of rows",
+				 o->shuffle ? "--shuffle" : "--buffer");
+	if (o->shuffle &&
+	    shuffle_method_parse(o->shuffle, &p->shuffle, err) < 0)
+		return error_context(err, "--shuffle");
+	return buffer_size_parse(o->buffer ? o->buffer : PLAN_BUFFER,
+				 &p->buffer, err);
+}
+
+static int
 build(struct plan *p, const struct plan_options *o, const struct dataset *d,
       struct error *err)
 {
@@ -155,6 +177,8 @@ build(struct plan *p, const struct plan_options *o, const struct dataset *d,
 		return -1;
 	p->pack_width = (uint32_t)o->pack_width;
 	p->min_rows = (uint32_t)o->min_rows;
+	if (set_shuffle(p, o, err) < 0)
+		return -1;
 	plan_make_packs(p);
 	return 0;
 }

@@ -26,9 +26,12 @@ struct plan_options {
 	int64_t epochs; /* 0: the learner's default */
 	int64_t pack_width;
 	int64_t min_rows;
+	const char *shuffle; /* of Sequential configs; NULL: corgipile */
+	const char *buffer;  /* NULL: PLAN_BUFFER */
 };
 
 #define PLAN_MIN_ROWS_MAX 1000000000
+#define PLAN_BUFFER "512M"
 #define PLAN_SEED_MAX 9007199254740992.0 /* 2^53 */
 
 #define PLAN_OPTIONS_DEFAULT                                                   \
@@ -42,7 +45,7 @@ struct plan_options {
 /* clang-format off */
 #define PLAN_OPTIONS_TABLE(po)                                                 \
 	{"learner", 0, OPT_STRING, &(po).learner, "NAME",                      \
-	 "what is trained: logistic, linear (required)", 0, 0},                \
+	 "logistic, linear, svm, softmax, mlp (required)", 0, 0},                \
 	{"param", 0, OPT_LIST, &(po).param, "NAME=VALUES",                     \
 	 "values of a parameter, repeated for others:\n"                       \
 	 "V1,V2,... | log:LO:HI | lin:LO:HI | int:LO:HI", 0, 0},               \
@@ -59,7 +62,13 @@ struct plan_options {
 	 1, PACK_LANES_MAX},                                                   \
 	{"min-rows", 0, OPT_INT, &(po).min_rows, "N",                          \
 	 "a group of fewer training rows falls back",                          \
-	 1, PLAN_MIN_ROWS_MAX}
+	 1, PLAN_MIN_ROWS_MAX},                                                \
+	{"shuffle", 0, OPT_STRING, &(po).shuffle, "METHOD",                    \
+	 "order of rows under solver=sgd, adam: corgipile (default),\n"        \
+	 "none, once, epoch, window, mrs, block", 0, 0},                       \
+	{"buffer", 0, OPT_STRING, &(po).buffer, "SIZE",                        \
+	 "rows shuffled together, as a share (10%) of a worker's\n"            \
+	 "rows of a group or in bytes (default: 512M)", 0, 0}
 /* clang-format on */
 
 /* " --learner NAME --param ..." with all defaults, as words of sh(1); what

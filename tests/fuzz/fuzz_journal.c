@@ -41,11 +41,9 @@ see_done(void *ctx, const struct trial_done *t)
 }
 
 static int
-see_state(void *ctx, uint32_t group, uint32_t config, uint32_t epoch,
-	  const void *state, size_t n)
+see_state(void *ctx, const struct trial_state *s)
 {
-	(void)group, (void)config, (void)epoch;
-	touch(ctx, state, n);
+	touch(ctx, s->state, s->n);
 	((struct seen *)ctx)->records++;
 	return 0;
 }

@@ -50,12 +50,20 @@ see_done(void *ctx, const struct trial_done *t)
 }
 
 static int
-see_state(void *ctx, uint32_t group, uint32_t config, uint32_t epoch,
+see_state(void *ctx, const struct trial_state *s)
+{
+	strbuf_addf(ctx, "state %u %u %u [%.*s]\n", s->group, s->config,
+		    s->at.epoch, (int)s->n, (const char *)s->state);
+	return 0;
+}
+
+static void
+add_state(struct journal *j, uint32_t group, uint32_t config, uint32_t epoch,
 	  const void *state, size_t n)
 {
-	strbuf_addf(ctx, "state %u %u %u [%.*s]\n", group, config, epoch,
-		    (int)n, (const char *)state);
-	return 0;
+	struct trial_state s = {group, config, {epoch, 0, 0}, state, n};
+
+	journal_add_state(j, &s);
 }
 
 static int
@@ -117,7 +125,7 @@ write_some(void)
 	if (j == NULL)
 		return;
 	journal_add_trial(j, &t);
-	journal_add_state(j, 3, 4, 5, "half", 4);
+	add_state(j, 3, 4, 5, "half", 4);
 	journal_add_done(j, &d);
 	journal_add_trial(j, &u);
 	journal_add_unit(j, &k);
@@ -192,7 +200,7 @@ add_one_state(uint32_t worker, const char *state)
 	struct error err = ERROR_NONE;
 	struct journal *j = journal_create(run, worker, PLAN, &err);
 
-	journal_add_state(j, 0, 0, 0, state, strlen(state));
+	add_state(j, 0, 0, 0, state, strlen(state));
 	CHECK_OK(journal_close(j, &err), err);
 }
 
@@ -391,14 +399,14 @@ openings(void)
 	CHECK_ERROR(
 	    journal_read_bytes(bytes.buf, bytes.len, "j", PLAN, &r, &err), err,
 	    EXIT_CORRUPT, "j: not a journal");
-	put_u32(&head, 2);
+	put_u32(&head, 3);
 	put_u32(&head, 0);
 	put_u64(&head, PLAN);
 	strbuf_reset(&bytes);
 	frame_add(&bytes, FRAME_JOURNAL, head.buf, head.len);
 	CHECK_ERROR(
 	    journal_read_bytes(bytes.buf, bytes.len, "j", PLAN, &r, &err), err,
-	    EXIT_CORRUPT, "j: journal version 2, this program reads 1");
+	    EXIT_CORRUPT, "j: journal version 3, this program reads 1 to 2");
 	strbuf_release(&bytes);
 	strbuf_release(&head);
 }
@@ -450,20 +458,19 @@ resume_keeps(void)
 	struct trial_done d = some_done(0, 1, "m");
 	struct journal *j;
 	struct resume *r;
-	size_t n;
 
 	fresh_run();
 	j = journal_create(run, 5, PLAN, &err);
-	journal_add_state(j, 0, 0, 7, "seven", 5);
-	journal_add_state(j, 2, 1, 1, "one", 3);
-	journal_add_state(j, 1, 0, 1, "not owned", 9);
-	journal_add_state(j, 9, 0, 1, "no group", 8);
+	add_state(j, 0, 0, 7, "seven", 5);
+	add_state(j, 2, 1, 1, "one", 3);
+	add_state(j, 1, 0, 1, "not owned", 9);
+	add_state(j, 9, 0, 1, "no group", 8);
 	CHECK_OK(journal_close(j, &err), err);
 	j = journal_create(run, 6, PLAN, &err);
 	journal_add_done(j, &d);
 	journal_add_done(j, &d);
-	journal_add_state(j, 0, 0, 3, "three", 5);
-	journal_add_state(j, 2, 1, 2, "two", 3);
+	add_state(j, 0, 0, 3, "three", 5);
+	add_state(j, 2, 1, 2, "two", 3);
 	CHECK_OK(journal_close(j, &err), err);
 
 	r = resume_read(run, PLAN, owned, 3, 2, &err);
@@ -471,12 +478,12 @@ resume_keeps(void)
 	CHECK(resume_done(r, 0, 1));
 	CHECK(!resume_done(r, 0, 0));
 	CHECK(!resume_done(r, 2, 1));
-	CHECK_MEM(resume_state(r, 0, 0, &n), "seven", 5);
-	CHECK_INT(n, 5);
-	CHECK_MEM(resume_state(r, 2, 1, &n), "two", 3);
-	CHECK_INT(n, 3);
-	CHECK(resume_state(r, 1, 0, &n) == NULL);
-	CHECK(resume_state(r, 2, 0, &n) == NULL);
+	CHECK_INT(resume_state(r, 0, 0)->n, 5);
+	CHECK_MEM(resume_state(r, 0, 0)->state, "seven", 5);
+	CHECK_INT(resume_state(r, 2, 1)->n, 3);
+	CHECK_MEM(resume_state(r, 2, 1)->state, "two", 3);
+	CHECK(resume_state(r, 1, 0) == NULL);
+	CHECK(resume_state(r, 2, 0) == NULL);
 	resume_free(r);
 	io_remove_tree(run);
 }
@@ -493,16 +500,15 @@ many_states(void)
 	j = journal_create(run, 0, PLAN, &err);
 	for (uint32_t g = 0; g < 2000; g++) {
 		owned[g] = true;
-		journal_add_state(j, g, g % 3, 1, &g, sizeof g);
+		add_state(j, g, g % 3, 1, &g, sizeof g);
 	}
 	CHECK_OK(journal_close(j, &err), err);
 	r = resume_read(run, PLAN, owned, 2000, 3, &err);
 	for (uint32_t g = 0; g < 2000; g++) {
-		size_t n;
-		const void *b = resume_state(r, g, g % 3, &n);
+		const struct trial_state *t = resume_state(r, g, g % 3);
 
-		CHECK(b && n == sizeof g && memcmp(b, &g, n) == 0);
-		CHECK(resume_state(r, g, (g + 1) % 3, &n) == NULL);
+		CHECK(t && t->n == sizeof g && memcmp(t->state, &g, t->n) == 0);
+		CHECK(resume_state(r, g, (g + 1) % 3) == NULL);
 	}
 	resume_free(r);
 	io_remove_tree(run);
@@ -525,11 +531,11 @@ full_disk(void)
 	getrlimit(RLIMIT_FSIZE, &old);
 	small.rlim_max = old.rlim_max;
 	j = journal_create(run, 0, PLAN, &err);
-	journal_add_state(j, 0, 0, 1, "first", 5);
+	add_state(j, 0, 0, 1, "first", 5);
 	CHECK_OK(journal_flush(j, false, &err), err);
-	journal_add_state(j, 0, 0, 2, "second", 6);
-	journal_add_state(j, 0, 0, 3, "third", 5);
-	small.rlim_cur = 150;
+	add_state(j, 0, 0, 2, "second", 6);
+	add_state(j, 0, 0, 3, "third", 5);
+	small.rlim_cur = 170;
 	setrlimit(RLIMIT_FSIZE, &small);
 	CHECK_ERROR(journal_flush(j, true, &err), err, EXIT_CANNOT, want.buf);
 	setrlimit(RLIMIT_FSIZE, &old);
@@ -542,9 +548,63 @@ full_disk(void)
 	strbuf_release(&seen);
 }
 
+/* A STATE of version 1 has no leg and no row. */
+static void
+version_1(void)
+{
+	struct strbuf bytes = STRBUF_INIT, sb = STRBUF_INIT;
+	struct strbuf seen = STRBUF_INIT;
+	struct journal_reader r = {.state = see_state, .ctx = &seen};
+	struct error err = ERROR_NONE;
+
+	put_u32(&sb, 1);
+	put_u32(&sb, 0);
+	put_u64(&sb, PLAN);
+	frame_add(&bytes, FRAME_JOURNAL, sb.buf, sb.len);
+	strbuf_reset(&sb);
+	put_u32(&sb, 3);
+	put_u32(&sb, 4);
+	put_u32(&sb, 5);
+	put_bytes(&sb, "old", 3);
+	frame_add(&bytes, FRAME_STATE, sb.buf, sb.len);
+	CHECK_OK(journal_read_bytes(bytes.buf, bytes.len, "j", PLAN, &r, &err),
+		 err);
+	CHECK_STR(seen.buf, "state 3 4 5 [old]\n");
+	strbuf_release(&bytes);
+	strbuf_release(&sb);
+	strbuf_release(&seen);
+}
+
+/* The furthest is the one of most epochs, then legs, then rows. */
+static void
+furthest(void)
+{
+	const bool owned[1] = {true};
+	const struct position at[] = {
+	    {1, 2, 9}, {2, 0, 0}, {2, 1, 5}, {2, 1, 4}, {2, 0, 99}};
+	struct error err = ERROR_NONE;
+	struct journal *j;
+	struct resume *r;
+
+	fresh_run();
+	j = journal_create(run, 0, PLAN, &err);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct trial_state s = {0, 0, at[i], &i, sizeof i};
+
+		journal_add_state(j, &s);
+	}
+	CHECK_OK(journal_close(j, &err), err);
+	r = resume_read(run, PLAN, owned, 1, 1, &err);
+	CHECK(position_compare(&resume_state(r, 0, 0)->at, &at[2]) == 0);
+	resume_free(r);
+	io_remove_tree(run);
+}
+
 int
 main(void)
 {
+	check_run("states of version 1 are read", version_1);
+	check_run("the furthest state is kept", furthest);
 	check_run("every kind of record comes back", round_trip);
 	check_run("nothing is on disk before a flush", flush_writes);
 	check_run("a run without a journal folder has no records", no_journal);

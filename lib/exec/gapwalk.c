@@ -1,0 +1,473 @@
+#include "exec/gapcore.h"
+
+#include <string.h>
+
+/*
+ * One epoch of a pack of a split group:
+ *
+ *	HOP     owner -> first holder -> ... -> last holder: each learns from
+ *	        its shard and sends the states on
+ *	EPOCH   last holder -> owner: the epoch is over
+ *	SCORE   owner -> all others: score these states on your hold-out rows
+ *	SCORES  all others -> owner
+ *
+ * then the owner records the epoch and sends the states that go on to where
+ * the next begins.  Meanwhile everybody computes other packs.  Of a group
+ * held whole, the same task learns and scores in turn.
+ *
+ * Pack k starts its first epoch at holder k (modulo the holders), goes round,
+ * and turns back at the end of each epoch, so that packs are spread over the
+ * holders and an epoch begins where the one before ended.
+ */
+
+/* The holder, from 0, that is visited `leg`-th in an epoch. */
+static uint32_t
+holder_of(uint32_t nholder, uint32_t pack, const struct position *at)
+{
+	uint32_t step = at->epoch % 2 ? nholder - 1 - at->leg : at->leg;
+
+	return (pack % nholder + step) % nholder;
+}
+
+static uint32_t
+count_holders(const struct shared *s)
+{
+	return s ? s->last - s->first + 1 : 1;
+}
+
+/* --- messages out --- */
+
+static void
+walk_of(const struct gaptask *t, struct gap_walk *w)
+{
+	*w = (struct gap_walk){.group = t->held->shard.group,
+			       .pack = t->pack_number,
+			       .at = t->at,
+			       .ended = t->ended,
+			       .failed = t->failed,
+			       .n = t->n};
+	memcpy(w->config, t->config, t->n * sizeof t->config[0]);
+}
+
+static void
+put_states(const struct gaptask *t, struct strbuf *sb)
+{
+	struct strbuf state = STRBUF_INIT;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		strbuf_reset(&state);
+		t->ops->save(t->pack, i, SAVE_STATE, &state);
+		put_bytes(sb, state.buf, state.len);
+	}
+	strbuf_release(&state);
+}
+
+/* Also to this worker itself. */
+static int
+deliver(struct gap *g, uint32_t to, enum gap_tag tag, struct strbuf *sb,
+	struct error *err)
+{
+	struct message m = {.from = to, .tag = tag, .body = *sb};
+
+	return to == g->o->worker ? gapwalk_message(g, &m, err)
+				  : gap_send(g, to, tag, sb, err);
+}
+
+/* The states of the task to where it goes on. */
+static int
+send_hop(struct gap *g, const struct shared *s, const struct gaptask *t,
+	 struct error *err)
+{
+	uint32_t to =
+	    s->first + holder_of(count_holders(s), t->pack_number, &t->at);
+	struct strbuf sb = STRBUF_INIT;
+	struct gap_walk w;
+	int rc;
+
+	walk_of(t, &w);
+	w.ended = w.failed = 0;
+	gap_walk_put(&w, &sb);
+	put_states(t, &sb);
+	rc = deliver(g, to, TAG_HOP, &sb, err);
+	strbuf_release(&sb);
+	return rc;
+}
+
+static int
+send_epoch(struct gap *g, const struct shared *s, const struct gaptask *t,
+	   struct error *err)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct gap_walk w;
+	int rc;
+
+	walk_of(t, &w);
+	gap_walk_put(&w, &sb);
+	for (uint32_t i = 0; i < t->n; i++)
+		gap_report_put(&t->report[i], &sb);
+	put_states(t, &sb);
+	rc = deliver(g, s->last, TAG_EPOCH, &sb, err);
+	strbuf_release(&sb);
+	return rc;
+}
+
+/* The owner asks all others for their scores. */
+static int
+ask_for_scores(struct gap *g, const struct shared *s, struct gaptask *t,
+	       struct error *err)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct gap_walk w;
+	int rc = 0;
+
+	walk_of(t, &w);
+	gap_walk_put(&w, &sb);
+	put_states(t, &sb);
+	for (uint32_t k = s->first; rc == 0 && k < s->last; k++, t->waiting++)
+		rc = gap_send(g, k, TAG_SCORE, &sb, err);
+	strbuf_release(&sb);
+	return rc;
+}
+
+static int
+send_scores(struct gap *g, const struct shared *s, const struct gaptask *t,
+	    struct error *err)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct gap_walk w;
+	int rc;
+
+	walk_of(t, &w);
+	gap_walk_put(&w, &sb);
+	gaptask_put_sums(t, &sb);
+	rc = gap_send(g, s->last, TAG_SCORES, &sb, err);
+	strbuf_release(&sb);
+	return rc;
+}
+
+/* --- an epoch, at the owner --- */
+
+static void
+begin_walk(struct gaptask *t, struct position at)
+{
+	gaptask_begin(t, PASS_WALK, 0);
+	t->at = at;
+}
+
+/* Marks the lanes that the reports say have ended. */
+static void
+begin_score(struct gaptask *t)
+{
+	uint32_t ended = 0;
+
+	t->failed = 0;
+	for (uint32_t i = 0; i < t->n; i++) {
+		ended |= (uint32_t)(t->report[i].status != LANE_STEP) << i;
+		t->failed |= (uint32_t)(t->report[i].status == LANE_DIVERGED)
+			     << i;
+	}
+	gaptask_begin(t, PASS_SCORE, ended);
+}
+
+/* All scores are in: what there is to record, and on with the rest. */
+static int
+epoch_scored(struct gap *g, struct gaptask *t, struct error *err)
+{
+	struct shared *s = gap_find_shared(g, t->held->shard.group);
+	uint32_t group = t->held->shard.group, before = t->n, left;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->report[i].counted && ledger_trial(&g->ledger, t, i, err))
+			return -1;
+		if ((t->ended >> i & 1) && ledger_lane(&g->ledger, t, i, err))
+			return -1;
+	}
+	left = gaptask_drop(t, t->ended);
+	t->ended = t->failed = 0;
+	/* Another worker is about to build on what is recorded here. */
+	if (left > 0 && s)
+		rc = journal_flush(g->ledger.journal, false, err) ||
+		     send_hop(g, s, t, err);
+	if (left > 0 && s == NULL)
+		begin_walk(t, t->at);
+	else
+		gap_drop_task(g, t);
+	return rc ? -1 : gap_configs_finished(g, group, before - left, err);
+}
+
+/* After the own rows or another's scores. */
+static int
+score_advance(struct gap *g, struct gaptask *t, struct error *err)
+{
+	struct shared *s = gap_find_shared(g, t->held->shard.group);
+	int rc;
+
+	if (!gaptask_complete(t))
+		return 0;
+	if (s == NULL || s->last == g->o->worker)
+		return epoch_scored(g, t, err);
+	rc = send_scores(g, s, t, err);
+	gap_drop_task(g, t);
+	return rc;
+}
+
+/* --- passes --- */
+
+struct walking {
+	struct gap *g;
+	struct gaptask *t;
+};
+
+static int
+walk_piece(void *ctx, const struct rows *r, const uint32_t *order, size_t n)
+{
+	struct walking *w = ctx;
+
+	w->t->ops->step(w->t->pack, r, order, n, NULL);
+	w->t->at.row += n;
+	return gap_breathe(w->g);
+}
+
+static int
+score_piece(void *ctx, const struct rows *train, const struct rows *holdout)
+{
+	struct walking *w = ctx;
+
+	gaptask_piece(w->t, train, holdout);
+	return gap_breathe(w->g);
+}
+
+/* The shard has been learnt from. */
+static int
+walk_advance(struct gap *g, struct gaptask *t, struct error *err)
+{
+	struct shared *s = gap_find_shared(g, t->held->shard.group);
+	int rc;
+
+	t->at.row = 0;
+	if (++t->at.leg < count_holders(s)) {
+		rc = send_hop(g, s, t, err);
+		gap_drop_task(g, t);
+		return rc;
+	}
+	t->ops->end_epoch(t->pack, t->report);
+	t->at = (struct position){.epoch = t->at.epoch + 1};
+	begin_score(t);
+	if (s == NULL)
+		return 0;
+	rc = send_epoch(g, s, t, err);
+	gap_drop_task(g, t);
+	return rc;
+}
+
+int
+gapwalk_pass(struct gap *g, struct gaptask *t, struct error *err)
+{
+	struct walking w = {g, t};
+	struct shardwalk_pass pass = {.epoch = t->at.epoch,
+				      .skip = t->at.row,
+				      .batch = t->ops->batch(t->pack),
+				      .piece = walk_piece,
+				      .ctx = &w};
+	struct unit_part part = {.start_sec = ledger_now(&g->ledger)};
+	struct transport *tr = g->o->transport;
+	uint64_t sent = tr->ops->bytes_sent(tr);
+	bool walks = t->kind == PASS_WALK;
+	int rc;
+
+	if (walks)
+		rc = shardwalk_run(t->walk, &pass, err);
+	else
+		rc = shardrows_pass(t->rows, score_piece, &w, err);
+	part.epoch = t->at.epoch + walks;
+	part.rows = walks ? t->at.row - pass.skip : shardrows_count(t->rows);
+	part.sent_bytes = tr->ops->bytes_sent(tr) - sent;
+	ledger_unit(&g->ledger, t, &part);
+	if (rc)
+		return rc < 0 ? -1 : 0; /* 1: stopping */
+	t->own_pending = false;
+	return walks ? walk_advance(g, t, err) : score_advance(g, t, err);
+}
+
+/* --- start --- */
+
+/* Starts the lanes of the mask, all at the same place. */
+static int
+start_walk(struct gap *g, struct gaptask *t, const struct trial_state *from,
+	   struct error *err)
+{
+	struct shared *s = gap_find_shared(g, t->held->shard.group);
+	struct position at = from ? from->at : (struct position){0};
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->n && from; i++) {
+		const struct trial_state *st =
+		    resume_state(g->resume, t->held->shard.group, t->config[i]);
+
+		if (t->ops->load_state(t->pack, i, st->state, st->n))
+			return gaptask_bad_state(t, i, g->o->run, err);
+	}
+	begin_walk(t, at);
+	if (s == NULL)
+		return 0;
+	if (at.leg >= count_holders(s))
+		return gaptask_bad_state(t, 0, g->o->run, err);
+	rc = send_hop(g, s, t, err);
+	gap_drop_task(g, t);
+	return rc;
+}
+
+static bool
+same_place(const struct trial_state *a, const struct trial_state *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return position_compare(&a->at, &b->at) == 0;
+}
+
+/* Configs of a pack that a crash left at different places walk on apart. */
+int
+gapwalk_start(struct gap *g, struct held *h, uint32_t pack,
+	      const uint32_t *config, uint32_t n, struct error *err)
+{
+	const struct trial_state *state[PACK_LANES_MAX];
+	bool started[PACK_LANES_MAX] = {false};
+
+	for (uint32_t i = 0; i < n; i++)
+		state[i] = resume_state(g->resume, h->shard.group, config[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t some[PACK_LANES_MAX], m = 0;
+		struct gaptask *t;
+
+		for (uint32_t k = i; k < n && !started[i]; k++) {
+			if (started[k] || !same_place(state[i], state[k]))
+				continue;
+			started[k] = k > i;
+			some[m++] = config[k];
+		}
+		if (m == 0)
+			continue;
+		t = gap_new_task(g, h, pack, some, m, err);
+		if (t == NULL && err->code)
+			return -1;
+		if (t == NULL)
+			continue;
+		gap_add_task(g, t);
+		if (start_walk(g, t, state[i], err))
+			return -1;
+	}
+	return 0;
+}
+
+/* --- messages in --- */
+
+/* A task of the lanes in a message, with their states; NULL on error. */
+static struct gaptask *
+task_of_states(struct gap *g, const struct gap_walk *w, struct cursor *c,
+	       struct error *err)
+{
+	struct shared *s = gap_find_shared(g, w->group);
+	struct gaptask *t;
+
+	if (gap_hold_shared(g, s, err))
+		return NULL;
+	t = gaptask_new(g->plan, s->held, w->pack, w->config, w->n, err);
+	for (uint32_t i = 0; t && i < w->n; i++) {
+		size_t n;
+		const void *b = get_bytes(c, &n);
+
+		if (!cursor_ok(c) || t->ops->load_state(t->pack, i, b, n)) {
+			gaptask_bad_state(t, i, g->o->run, err);
+			gaptask_free(t);
+			t = NULL;
+		}
+	}
+	if (t)
+		t->at = w->at;
+	return t;
+}
+
+static bool
+sound(struct gap *g, const struct gap_walk *w)
+{
+	struct shared *s = gap_find_shared(g, w->group);
+
+	if (s == NULL || s->ended || w->pack >= g->plan->nsplit_pack)
+		return false;
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->config[i] >= g->plan->space.nconfig)
+			return false;
+	return true;
+}
+
+static int
+on_epoch(struct gap *g, const struct gap_walk *w, struct cursor *c,
+	 struct error *err)
+{
+	struct lane_report report[PACK_LANES_MAX];
+	char reason[PACK_LANES_MAX][GAP_REASON_MAX];
+	struct gaptask *t;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		if (gap_report_get(&report[i], reason[i], c))
+			return error_set(err, EXIT_CANNOT,
+					 "a worker sent no report");
+	t = task_of_states(g, w, c, err);
+	if (t == NULL)
+		return -1;
+	memcpy(t->report, report, w->n * sizeof report[0]);
+	memcpy(t->reason, reason, w->n * sizeof reason[0]);
+	for (uint32_t i = 0; i < w->n; i++)
+		if (t->report[i].status != LANE_STEP)
+			t->report[i].reason = t->reason[i];
+	begin_score(t);
+	gap_add_task(g, t);
+	return ask_for_scores(g, gap_find_shared(g, w->group), t, err);
+}
+
+static int
+on_scores(struct gap *g, const struct gap_walk *w, struct cursor *c,
+	  struct error *err)
+{
+	struct gaptask *t = g->task;
+
+	while (t && (t->kind != PASS_SCORE || t->waiting == 0 ||
+		     t->held->shard.group != w->group ||
+		     t->config[0] != w->config[0]))
+		t = t->next;
+	if (t == NULL)
+		return error_set(err, EXIT_CANNOT,
+				 "a worker sent scores nobody asked for");
+	if (gaptask_merge_sums(t, c, err))
+		return -1;
+	t->waiting--;
+	return score_advance(g, t, err);
+}
+
+int
+gapwalk_message(struct gap *g, const struct message *m, struct error *err)
+{
+	struct cursor c = cursor_of(m->body.buf, m->body.len);
+	struct gaptask *t;
+	struct gap_walk w;
+
+	if (gap_walk_get(&w, &c) || !sound(g, &w))
+		return gap_nonsense(m->from, err);
+	if (m->tag == TAG_EPOCH)
+		return on_epoch(g, &w, &c, err);
+	if (m->tag == TAG_SCORES)
+		return on_scores(g, &w, &c, err);
+	t = task_of_states(g, &w, &c, err);
+	if (t == NULL)
+		return -1;
+	if (m->tag == TAG_HOP) {
+		begin_walk(t, w.at);
+	} else {
+		gaptask_begin(t, PASS_SCORE, w.ended);
+		t->failed = w.failed;
+		t->waiting = 0;
+	}
+	gap_add_task(g, t);
+	return 0;
+}

@@ -1,0 +1,378 @@
+#include "exec/shardwalk.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "exec/shardrows.h"
+#include "shuffle/permutation.h"
+
+#define PIECE_ROWS 32768
+
+struct shardwalk {
+	struct shardwalk_spec spec;
+	const struct learner *learner;
+	size_t first_block, nblock; /* of the index */
+	struct order *order;
+	/* in memory */
+	struct rows *rows;
+	uint32_t *block_rows; /* [nblock] training rows of each */
+	uint32_t *tuple;      /* [ntuple] order of tuple_epoch; NULL: of none */
+	size_t ntuple;
+	uint64_t tuple_epoch;
+	/* streamed */
+	struct dataset *own; /* the I/O thread's */
+	size_t nbuffer;	     /* 2, or 1 where two would not fit */
+};
+
+/* Adds the shard's training rows of its i-th block. */
+static int
+add_block(const struct shardwalk *w, struct dataset *d, size_t i,
+	  struct block *b, struct rows *r, struct error *err)
+{
+	uint32_t first, end;
+
+	if (dataset_read_block(d, w->first_block + i, w->spec.facts, b, err))
+		return -1;
+	shard_rows_of(&w->spec.shard, b, &first, &end);
+	w->learner->rows_add(r, b, first, end);
+	return 0;
+}
+
+static int
+load_all(struct shardwalk *w, struct error *err)
+{
+	struct block b = {0};
+	uint64_t before = 0, now;
+	int rc = 0;
+
+	w->rows = w->learner->rows_new(w->spec.view, PART_TRAIN);
+	for (size_t i = 0; rc == 0 && i < w->nblock; i++) {
+		rc = add_block(w, w->spec.data, i, &b, w->rows, err);
+		now = w->learner->rows_count(w->rows);
+		w->block_rows[i] = (uint32_t)(now - before);
+		before = now;
+	}
+	block_release(&b);
+	if (rc == 0 && before >= UINT32_MAX)
+		rc = error_set(err, EXIT_CANNOT,
+			       "more than 2^32 rows of a group on one worker: "
+			       "use more workers, or less --memory");
+	return rc;
+}
+
+static int
+can_stream(struct shardwalk *w, size_t buffer_blocks, double bytes,
+	   struct error *err)
+{
+	enum shuffle_method m = w->spec.plan->shuffle;
+	double buffer = bytes * (double)buffer_blocks / (double)w->nblock;
+	double memory = (double)w->spec.memory_bytes;
+
+	if (m != SHUFFLE_CORGIPILE && m != SHUFFLE_NONE && m != SHUFFLE_BLOCK)
+		return error_set(err, EXIT_USAGE,
+				 "--shuffle %s needs a group's rows in memory, "
+				 "%.0f MB: give more --memory",
+				 shuffle_method_name(m), bytes / 1e6);
+	w->nbuffer = 2 * buffer <= memory ? 2 : 1;
+	if (m == SHUFFLE_CORGIPILE && buffer > memory && buffer_blocks > 1)
+		return error_set(err, EXIT_USAGE,
+				 "a shuffle buffer of %.0f MB is more than the "
+				 "--memory of %.0f MB: give a smaller --buffer",
+				 buffer / 1e6, memory / 1e6);
+	w->own = dataset_open(dataset_path(w->spec.data), err);
+	return w->own ? 0 : -1;
+}
+
+struct shardwalk *
+shardwalk_new(const struct shardwalk_spec *spec, struct error *err)
+{
+	const struct plan *plan = spec->plan;
+	struct shardwalk *w = xcalloc(1, sizeof *w);
+	double bytes;
+	size_t end;
+	struct order_spec os = {.method = plan->shuffle,
+				.seed = plan->space.seed,
+				.stream = hash64_seeded(spec->facts->key,
+							spec->facts->key_bytes,
+							spec->shard.first)};
+	int rc;
+
+	w->spec = *spec;
+	w->learner = plan->space.learner;
+	shard_blocks(dataset_index(spec->data), &spec->shard, &w->first_block,
+		     &end);
+	w->nblock = end - w->first_block;
+	w->block_rows = xcalloc(w->nblock + 1, sizeof *w->block_rows);
+	bytes = shard_bytes(w->learner, spec->data, &spec->shard);
+	os.nblock = w->nblock;
+	os.block_rows = spec->streamed ? NULL : w->block_rows;
+	os.buffer_blocks = buffer_size_blocks(&plan->buffer, w->nblock, bytes);
+	rc = spec->streamed ? can_stream(w, os.buffer_blocks, bytes, err)
+			    : load_all(w, err);
+	if (rc) {
+		shardwalk_free(w);
+		return NULL;
+	}
+	w->order = order_new(&os);
+	return w;
+}
+
+void
+shardwalk_free(struct shardwalk *w)
+{
+	if (w == NULL)
+		return;
+	order_free(w->order);
+	if (w->rows)
+		w->learner->rows_free(w->rows);
+	free(w->block_rows);
+	free(w->tuple);
+	dataset_free(w->own);
+	free(w);
+}
+
+/* Whole batches that make a piece. */
+static size_t
+piece_rows(size_t batch)
+{
+	return batch >= PIECE_ROWS ? batch : PIECE_ROWS / batch * batch;
+}
+
+/* Gives rows order[0 .. n) piece by piece. */
+static int
+give(const struct shardwalk_pass *pass, const struct rows *r,
+     const uint32_t *order, size_t n)
+{
+	size_t most = piece_rows(pass->batch);
+	int rc = 0;
+
+	for (size_t at = 0; rc == 0 && at < n; at += most)
+		rc = pass->piece(pass->ctx, r, order + at,
+				 n - at < most ? n - at : most);
+	return rc;
+}
+
+static int
+run_resident(struct shardwalk *w, const struct shardwalk_pass *pass)
+{
+	if (w->tuple == NULL || w->tuple_epoch != pass->epoch) {
+		free(w->tuple);
+		w->tuple = order_tuples(w->order, pass->epoch, &w->ntuple);
+		w->tuple_epoch = pass->epoch;
+	}
+	if (pass->skip >= w->ntuple)
+		return 0;
+	return give(pass, w->rows, w->tuple + pass->skip,
+		    w->ntuple - pass->skip);
+}
+
+/* --- streamed --- */
+
+struct buffer {
+	struct rows *rows;
+	uint32_t *perm; /* [n] */
+	size_t n, cap;
+};
+
+/* What the two threads share.  Buffers are filled and learnt from in turn:
+ * number k lives in slot k mod nslot. */
+struct feed {
+	struct shardwalk *w;
+	uint64_t epoch;
+	struct buffer slot[2];
+	size_t nslot, nbuffer; /* of the epoch */
+
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	size_t filled, taken; /* buffers filled, and learnt from, so far */
+	bool stop;	      /* nobody wants more */
+	bool failed;
+	struct error err;
+};
+
+static int
+fill(struct feed *f, struct buffer *b, size_t number, struct block *block,
+     struct error *err)
+{
+	struct shardwalk *w = f->w;
+	struct order_buffer ob = order_buffer(w->order, f->epoch, number);
+
+	w->learner->rows_reset(b->rows);
+	for (size_t i = 0; i < ob.n; i++)
+		if (add_block(w, w->own, ob.block[i], block, b->rows, err))
+			return -1;
+	b->n = (size_t)w->learner->rows_count(b->rows);
+	mem_grow(&b->perm, &b->cap, b->n, sizeof *b->perm);
+	order_in_buffer(w->order, f->epoch, number, b->perm, b->n);
+	return 0;
+}
+
+static void *
+feeding(void *ctx)
+{
+	struct feed *f = ctx;
+	struct block block = {0};
+	struct error err = ERROR_NONE;
+
+	for (size_t k = 0; k < f->nbuffer; k++) {
+		int rc;
+		bool stop;
+
+		pthread_mutex_lock(&f->lock);
+		while (!f->stop && k - f->taken >= f->nslot)
+			pthread_cond_wait(&f->moved, &f->lock);
+		stop = f->stop;
+		pthread_mutex_unlock(&f->lock);
+		if (stop)
+			break;
+		rc = fill(f, &f->slot[k % f->nslot], k, &block, &err);
+		pthread_mutex_lock(&f->lock);
+		f->failed = rc != 0;
+		f->err = err;
+		f->filled++;
+		pthread_cond_signal(&f->moved);
+		pthread_mutex_unlock(&f->lock);
+		if (rc)
+			break;
+	}
+	block_release(&block);
+	return NULL;
+}
+
+/* Buffer k once it is full; NULL if it could not be filled. */
+static const struct buffer *
+wait_for(struct feed *f, size_t k, struct error *err)
+{
+	bool failed;
+
+	pthread_mutex_lock(&f->lock);
+	while (f->filled <= k)
+		pthread_cond_wait(&f->moved, &f->lock);
+	failed = f->failed && f->filled == k + 1;
+	if (failed)
+		*err = f->err;
+	pthread_mutex_unlock(&f->lock);
+	return failed ? NULL : &f->slot[k % f->nslot];
+}
+
+static void
+release(struct feed *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->taken++;
+	pthread_cond_signal(&f->moved);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* A batch may span buffers: the rows at the end of one that do not make a
+ * whole batch wait, copied, for those of the next. */
+struct carry {
+	struct rows *rows;
+	size_t n;
+	uint32_t *count; /* 0, 1, ..., batch - 1 */
+};
+
+/* Learns from a buffer but its first `skip` rows. */
+static int
+take_buffer(const struct shardwalk *w, const struct shardwalk_pass *pass,
+	    const struct buffer *b, struct carry *c, size_t skip)
+{
+	const uint32_t *order = b->perm + skip;
+	size_t n = b->n - skip, whole;
+	int rc = 0;
+
+	if (c->n > 0) {
+		size_t need = pass->batch - c->n < n ? pass->batch - c->n : n;
+
+		w->learner->rows_copy(c->rows, b->rows, order, need);
+		c->n += need;
+		order += need;
+		n -= need;
+		if (c->n < pass->batch)
+			return 0;
+		rc = give(pass, c->rows, c->count, c->n);
+		w->learner->rows_reset(c->rows);
+		c->n = 0;
+	}
+	whole = n / pass->batch * pass->batch;
+	if (rc == 0)
+		rc = give(pass, b->rows, order, whole);
+	if (rc == 0 && n > whole) {
+		w->learner->rows_copy(c->rows, b->rows, order + whole,
+				      n - whole);
+		c->n = n - whole;
+	}
+	return rc;
+}
+
+static int
+take_all(struct feed *f, const struct shardwalk_pass *pass, struct carry *c,
+	 struct error *err)
+{
+	uint64_t skip = pass->skip;
+	int rc = 0;
+
+	for (size_t k = 0; rc == 0 && k < f->nbuffer; k++) {
+		const struct buffer *b = wait_for(f, k, err);
+
+		if (b == NULL)
+			return -1;
+		if (skip < b->n)
+			rc = take_buffer(f->w, pass, b, c, (size_t)skip);
+		skip -= skip < b->n ? skip : b->n;
+		release(f);
+	}
+	if (rc == 0 && c->n > 0)
+		rc = give(pass, c->rows, c->count, c->n);
+	return rc;
+}
+
+static int
+run_streamed(struct shardwalk *w, const struct shardwalk_pass *pass,
+	     struct error *err)
+{
+	struct feed f = {.w = w,
+			 .epoch = pass->epoch,
+			 .nslot = w->nbuffer,
+			 .nbuffer = order_buffers(w->order, pass->epoch),
+			 .lock = PTHREAD_MUTEX_INITIALIZER,
+			 .moved = PTHREAD_COND_INITIALIZER};
+	struct carry c = {.count = xcalloc(pass->batch, sizeof *c.count)};
+	pthread_t thread;
+	int rc;
+
+	for (size_t i = 0; i < pass->batch; i++)
+		c.count[i] = (uint32_t)i;
+	c.rows = w->learner->rows_new(w->spec.view, PART_TRAIN);
+	for (size_t k = 0; k < f.nslot; k++)
+		f.slot[k].rows = w->learner->rows_new(w->spec.view, PART_TRAIN);
+	rc = pthread_create(&thread, NULL, feeding, &f);
+	if (rc) {
+		rc = error_set(err, EXIT_CANNOT, "no thread: %s", strerror(rc));
+	} else {
+		rc = take_all(&f, pass, &c, err);
+		pthread_mutex_lock(&f.lock);
+		f.stop = true;
+		pthread_cond_signal(&f.moved);
+		pthread_mutex_unlock(&f.lock);
+		pthread_join(thread, NULL);
+	}
+	for (size_t k = 0; k < f.nslot; k++) {
+		w->learner->rows_free(f.slot[k].rows);
+		free(f.slot[k].perm);
+	}
+	w->learner->rows_free(c.rows);
+	free(c.count);
+	return rc;
+}
+
+int
+shardwalk_run(struct shardwalk *w, const struct shardwalk_pass *pass,
+	      struct error *err)
+{
+	return w->spec.streamed ? run_streamed(w, pass, err)
+				: run_resident(w, pass);
+}
