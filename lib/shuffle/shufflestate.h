@@ -1,0 +1,35 @@
+#ifndef KP_SHUFFLE_SHUFFLESTATE_H
+#define KP_SHUFFLE_SHUFFLESTATE_H
+
+/*
+ * shufflestate - how far kp-shuffle has come: the file of --state and
+ * --resume.  Orders need no history, so a place in one is all there is to
+ * keep; to go on from it costs the filling of one buffer.
+ *
+ * The file is JSON, whole or absent, and says also how many bytes had been
+ * written: who was killed later may have written more, which must be cut off
+ * before the rest is put behind it.
+ */
+
+#include <stdint.h>
+#include "base/error.h"
+
+struct shuffle_state {
+	uint64_t data;	   /* fingerprint of the data */
+	uint64_t settings; /* hash of all options that decide the order */
+	uint64_t epoch;	   /* of the next tuple */
+	uint64_t buffer;   /* in which it is, of that epoch */
+	uint64_t tuples;   /* given of that buffer before it */
+	uint64_t rows;	   /* given of that epoch before it */
+	uint64_t bytes;	   /* written before it, by all runs together */
+};
+
+int shufflestate_save(const char *path, const struct shuffle_state *st,
+		      struct error *err);
+/* EXIT_CORRUPT unless it is a state of these data (their name is for the
+ * message); EXIT_USAGE if the order was another. */
+int shufflestate_load(const char *path, const char *name, uint64_t data,
+		      uint64_t settings, struct shuffle_state *st,
+		      struct error *err);
+
+#endif

@@ -1,0 +1,58 @@
+#include "shuffle/shufflestate.h"
+
+#include <unistd.h>
+#include "base/io.h"
+#include "check.h"
+
+static char path[] = "/tmp/kp-state-XXXXXX";
+static const struct shuffle_state sample = {0xffffffffffffffff, 2, 3, 4, 5, 6,
+					    (uint64_t)1 << 60};
+
+static void
+trip(void)
+{
+	struct shuffle_state back = {0};
+	struct error err = ERROR_NONE;
+
+	CHECK_OK(shufflestate_save(path, &sample, &err), err);
+	CHECK_OK(shufflestate_load(path, "in", sample.data, 2, &back, &err),
+		 err);
+	CHECK_MEM(&back, &sample, sizeof(back));
+}
+
+static void
+refused(void)
+{
+	struct shuffle_state st;
+	struct error err = ERROR_NONE;
+	char text[200];
+
+	CHECK_OK(shufflestate_save(path, &sample, &err), err);
+	snprintf(text, sizeof(text), "%s: in has changed since, or is another",
+		 path);
+	CHECK_ERROR(shufflestate_load(path, "in", 7, 2, &st, &err), err,
+		    EXIT_CORRUPT, text);
+	snprintf(text, sizeof(text), "%s: made with other options", path);
+	CHECK_ERROR(shufflestate_load(path, "in", sample.data, 3, &st, &err),
+		    err, EXIT_USAGE, text);
+	CHECK_OK(io_write_file(path, "{}", 2, &err), err);
+	CHECK_INT(shufflestate_load(path, "in", 1, 2, &st, &err), -1);
+	CHECK_INT(err.code, EXIT_CORRUPT);
+	CHECK_OK(io_write_file(path, "x", 1, &err), err);
+	CHECK_INT(shufflestate_load(path, "in", 1, 2, &st, &err), -1);
+	CHECK_INT(err.code, EXIT_CORRUPT);
+}
+
+int
+main(void)
+{
+	int fd = mkstemp(path);
+
+	close(fd);
+	check_run("a state survives its file", trip);
+	check_run("states of other data, other orders and no states are "
+		  "refused",
+		  refused);
+	unlink(path);
+	return check_done();
+}
