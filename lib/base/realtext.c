@@ -1,6 +1,9 @@
 #include "base/realtext.h"
 
+#include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 __extension__ typedef unsigned __int128 wide;
@@ -123,4 +126,79 @@ realtext_plain(double v, char text[32])
 	}
 	put_digits(n, before, text);
 	return true;
+}
+
+/* --- floats --- */
+
+#define FLOAT_DIGITS_MIN 6
+#define FLOAT_DIGITS_MAX 9
+
+/* Half the distance to the nearer neighbour of v > 0, less what the errors of
+ * double arithmetic below may come to. */
+static double
+float_reach(float v)
+{
+	uint32_t bits;
+	float below;
+
+	memcpy(&bits, &v, sizeof(bits));
+	bits--;
+	memcpy(&below, &bits, sizeof(below));
+	return ((double)v - (double)below) * 0.49999;
+}
+
+/* v, at least 1e-4 and below 2^24. */
+static bool
+float_plain(float v, char *text)
+{
+	double reach = float_reach(v);
+	int before = -3;
+
+	for (int i = 0; (double)v >= power_of_ten[i]; i++)
+		before++;
+	for (int n = FLOAT_DIGITS_MIN; n <= FLOAT_DIGITS_MAX; n++) {
+		double scale, whole;
+
+		if (n <= before)
+			continue;
+		scale = power_of_ten[3 + n - before];
+		whole = floor((double)v * scale + 0.5);
+		if (fabs(whole / scale - (double)v) < reach) {
+			uint64_t digits = (uint64_t)whole;
+
+			for (int i = n; i < DIGITS; i++)
+				digits *= 10;
+			/* rounded up to a power of ten: a digit more */
+			if (digits >= 100000000000000000) {
+				digits /= 10;
+				before++;
+			}
+			put_digits(digits, before, text);
+			return true;
+		}
+	}
+	return false;
+}
+
+char *
+realtext_float(float v, char text[32])
+{
+	char *to = text;
+
+	if (signbit(v)) {
+		*to++ = '-';
+		v = -v;
+	}
+	if (v < 0x1p24f && v == floorf(v)) {
+		snprintf(to, 16, "%d", (int)v);
+		return text;
+	}
+	if (v >= 1e-4f && v < 0x1p24f && float_plain(v, to))
+		return text;
+	for (int n = FLOAT_DIGITS_MIN; n <= FLOAT_DIGITS_MAX; n++) {
+		snprintf(to, 24, "%.*g", n, (double)v);
+		if (strtof(to, NULL) == v)
+			break;
+	}
+	return text;
 }

@@ -15,4 +15,8 @@
 /* Writes v to text if 1e-4 <= |v| < 1e15; false, and nothing, otherwise. */
 bool realtext_plain(double v, char text[32]);
 
+/* A float, of least length: whole numbers below 2^24 as they are, others with
+ * the least of 6 to 9 digits that surely reads back as v.  Returns text. */
+char *realtext_float(float v, char text[32]);
+
 #endif

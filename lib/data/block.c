@@ -119,6 +119,18 @@ block_shape_mixed(struct block *b, const struct schema *s, uint32_t nrow,
 	b->group = 0;
 }
 
+size_t
+block_memory(const struct schema *s, uint32_t nrow, uint64_t nentry,
+	     bool weighted, bool mixed)
+{
+	struct block b = {.nrow = nrow};
+	struct pieces a = {NULL, 0};
+
+	shape_arrays(&b, &a, s, nentry,
+		     (weighted ? FLAG_WEIGHTED : 0) | (mixed ? FLAG_MIXED : 0));
+	return a.used;
+}
+
 void
 block_release(struct block *b)
 {

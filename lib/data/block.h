@@ -55,6 +55,9 @@ void block_shape(struct block *b, const struct schema *s, uint32_t nrow,
 void block_shape_mixed(struct block *b, const struct schema *s, uint32_t nrow,
 		       uint64_t nentry, bool weighted);
 void block_release(struct block *b);
+/* Memory that either takes. */
+size_t block_memory(const struct schema *s, uint32_t nrow, uint64_t nentry,
+		    bool weighted, bool mixed);
 /* Sparse entries of all rows. */
 uint64_t block_entries(const struct block *b, const struct schema *s);
 

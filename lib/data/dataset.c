@@ -1,6 +1,7 @@
 #include "data/dataset.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,4 +286,15 @@ dataset_read_block(struct dataset *d, size_t block,
 				 "%s: block %zu and index disagree",
 				 d->name.buf, block);
 	return 0;
+}
+
+/* Of the open block file only: it is not worth opening one. */
+void
+dataset_expect_block(struct dataset *d, size_t block)
+{
+	const struct index_block *at = &d->index.block[block];
+
+	if (d->block_fd >= 0 && d->block_file == at->file)
+		posix_fadvise(d->block_fd, (off_t)at->offset, (off_t)at->bytes,
+			      POSIX_FADV_WILLNEED);
 }

@@ -86,6 +86,8 @@ int dataset_read_facts(struct dataset *d, size_t group, struct group_facts *f,
 int dataset_read_block(struct dataset *d, size_t block,
 		       const struct group_facts *facts, struct block *b,
 		       struct error *err);
+/* Tells the system that this block will be read soon. */
+void dataset_expect_block(struct dataset *d, size_t block);
 /* Ordinal of the group with this encoded key, -1 if none: binary search. */
 int64_t dataset_find_group(const struct dataset *d, const void *key,
 			   size_t key_bytes);

@@ -97,6 +97,7 @@ struct stream_writer {
 	const struct schema *s;
 	struct strbuf payload, out;
 	struct group_map groups;
+	uint64_t bytes; /* written */
 };
 
 static int
@@ -106,6 +107,7 @@ flush(struct stream_writer *w, size_t keep, struct error *err)
 
 	if (w->out.len > keep) {
 		ret = io_write_all(w->fd, w->out.buf, w->out.len, w->name, err);
+		w->bytes += w->out.len;
 		strbuf_reset(&w->out);
 	}
 	return ret;
@@ -181,6 +183,12 @@ stream_writer_epoch(struct stream_writer *w, uint64_t epoch, uint64_t rows,
 	put_u64(&w->payload, rows);
 	frame_add(&w->out, FRAME_EPOCH, w->payload.buf, w->payload.len);
 	return flush(w, 0, err);
+}
+
+uint64_t
+stream_writer_bytes(const struct stream_writer *w)
+{
+	return w->bytes;
 }
 
 /* --- reading --- */

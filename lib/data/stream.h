@@ -45,6 +45,7 @@ int stream_writer_block(struct stream_writer *w, const struct block *b,
 /* The end of this epoch, which had so many rows. */
 int stream_writer_epoch(struct stream_writer *w, uint64_t epoch, uint64_t rows,
 			struct error *err);
+uint64_t stream_writer_bytes(const struct stream_writer *w); /* written */
 
 /* --- reading --- */
 

@@ -107,6 +107,66 @@ like_printf(void)
 	}
 }
 
+static float
+float_of(uint32_t bits)
+{
+	float v;
+
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
+static void
+check_float(float v)
+{
+	char text[32], slow[32];
+	float back = strtof(realtext_float(v, text), NULL);
+
+	CHECK(memcmp(&back, &v, sizeof(v)) == 0);
+	if (memcmp(&back, &v, sizeof(v)) != 0)
+		printf("# %a is %s\n", (double)v, text);
+	for (int digits = 6; digits <= 9; digits++) {
+		snprintf(slow, sizeof(slow), "%.*g", digits, (double)v);
+		if (strtof(slow, NULL) == v)
+			break;
+	}
+	/* printf may have it shorter by an exponent, or by one digit at the
+	 * very border of what reads back */
+	CHECK(strlen(text) <= strlen(slow) + 1 || strchr(slow, 'e') != NULL);
+}
+
+static void
+floats(void)
+{
+	char text[32];
+
+	CHECK_STR(realtext_float(0.1f, text), "0.1");
+	CHECK_STR(realtext_float(-2.5f, text), "-2.5");
+	CHECK_STR(realtext_float(0, text), "0");
+	CHECK_STR(realtext_float(-0.0f, text), "-0");
+	CHECK_STR(realtext_float(16777215, text), "16777215");
+	CHECK_STR(realtext_float(1e10f, text), "1e+10");
+	CHECK_STR(realtext_float(0.0001f, text), "0.0001");
+	CHECK_STR(realtext_float(1e-45f, text), "1.4013e-45");
+	CHECK_STR(realtext_float(123456.7f, text), "123456.7");
+	CHECK_STR(realtext_float(100.25f, text), "100.25");
+	CHECK_STR(realtext_float(1.0f / 3, text), "0.33333334");
+	check_float(3.4028235e38f);
+	for (uint64_t i = 0; i < 200000; i++) {
+		check_float(
+		    float_of((uint32_t)rng_u64(3, i, 0, 0) % 0x7f800000u));
+		check_float((float)(rng_unit(4, i, 0, 0) * 1000));
+		check_float((float)(rng_u64(5, i, 0, 0) % 100000) / 1000);
+	}
+	for (int e = -30; e < 40; e++)
+		for (int i = -2; i <= 2; i++) {
+			uint32_t bits =
+			    ((uint32_t)(127 + e) << 23) + (uint32_t)i;
+
+			check_float(float_of(bits));
+		}
+}
+
 int
 main(void)
 {
@@ -114,5 +174,6 @@ main(void)
 	check_run("what would need an exponent is left to others",
 		  out_of_range);
 	check_run("the digits are those of printf", like_printf);
+	check_run("floats read back, in few digits", floats);
 	return check_done();
 }
