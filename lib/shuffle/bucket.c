@@ -305,33 +305,6 @@ struct range {
 	uint64_t first, count;
 };
 
-struct out {
-	const struct shuffle_sink *sink;
-	char *buf; /* [SINK_BYTES] */
-	size_t n;
-};
-
-static int
-flush_out(struct out *o, struct error *err)
-{
-	size_t n = o->n;
-
-	o->n = 0;
-	return n ? o->sink->write(o->sink->ctx, o->buf, n, err) : 0;
-}
-
-static int
-put_record(struct out *o, const char *p, size_t n, struct error *err)
-{
-	if (n > SINK_BYTES - o->n && flush_out(o, err) < 0)
-		return -1;
-	if (n > SINK_BYTES)
-		return o->sink->write(o->sink->ctx, p, n, err);
-	memcpy(o->buf + o->n, p, n);
-	o->n += n;
-	return 0;
-}
-
 /* Bytes of a chain's chunk number i when `left` bytes are still to come. */
 static size_t
 chunk_part(const struct bucket *b, uint64_t left)
@@ -387,7 +360,7 @@ find_records(const char *p, const struct chain *c)
 /* Records of a loaded bucket in the order of start[]. */
 static int
 gather(const char *p, uint64_t bytes, const uint32_t *start, size_t n,
-       struct out *o, struct error *err)
+       struct sink_buffer *o, struct error *err)
 {
 	const char *end = p + bytes + COPY_BYTES;
 
@@ -402,7 +375,7 @@ gather(const char *p, uint64_t bytes, const uint32_t *start, size_t n,
 		    o->n <= SINK_BYTES - COPY_BYTES) {
 			memcpy(o->buf + o->n, at, COPY_BYTES);
 			o->n += len;
-		} else if (put_record(o, at, len, err) < 0) {
+		} else if (sink_put(o, at, len, err) < 0) {
 			return -1;
 		}
 	}
@@ -410,7 +383,7 @@ gather(const char *p, uint64_t bytes, const uint32_t *start, size_t n,
 }
 
 static int
-emit_loaded(struct bucket *b, size_t k, struct range r, struct out *o,
+emit_loaded(struct bucket *b, size_t k, struct range r, struct sink_buffer *o,
 	    struct error *err)
 {
 	const struct chain *c = &b->chain[k];
@@ -474,12 +447,12 @@ fail:
 	return -1;
 }
 
-static int emit_range(struct bucket *b, struct range r, struct out *o,
+static int emit_range(struct bucket *b, struct range r, struct sink_buffer *o,
 		      struct error *err);
 
 /* A bucket that memory does not hold: shuffled as all the records are. */
 static int
-emit_split(struct bucket *b, size_t k, struct range r, struct out *o,
+emit_split(struct bucket *b, size_t k, struct range r, struct sink_buffer *o,
 	   struct error *err)
 {
 	const struct chain *c = &b->chain[k];
@@ -499,7 +472,7 @@ emit_split(struct bucket *b, size_t k, struct range r, struct out *o,
 }
 
 static int
-emit_chain(struct bucket *b, size_t k, struct range r, struct out *o,
+emit_chain(struct bucket *b, size_t k, struct range r, struct sink_buffer *o,
 	   struct error *err)
 {
 	const struct chain *c = &b->chain[k];
@@ -515,7 +488,8 @@ emit_chain(struct bucket *b, size_t k, struct range r, struct out *o,
 }
 
 static int
-emit_range(struct bucket *b, struct range r, struct out *o, struct error *err)
+emit_range(struct bucket *b, struct range r, struct sink_buffer *o,
+	   struct error *err)
 {
 	for (size_t k = 0; k < b->nchain && r.count > 0; k++) {
 		uint64_t n = b->chain[k].records;
@@ -539,12 +513,14 @@ int
 bucket_emit(struct bucket *b, uint64_t first, uint64_t count,
 	    const struct shuffle_sink *sink, struct error *err)
 {
-	struct out o = {sink, xmalloc(SINK_BYTES), 0};
-	int ret = emit_range(b, (struct range){first, count}, &o, err);
+	struct sink_buffer o;
+	int ret;
 
+	sink_buffer_init(&o, sink);
+	ret = emit_range(b, (struct range){first, count}, &o, err);
 	if (ret == 0)
-		ret = flush_out(&o, err);
-	free(o.buf);
+		ret = sink_flush(&o, err);
+	sink_buffer_release(&o);
 	return ret;
 }
 

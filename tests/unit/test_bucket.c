@@ -256,8 +256,8 @@ chi_square_of_orders(uint64_t expect, int trials)
 static void
 orders_are_equally_likely(void)
 {
-	CHECK(chi_square_of_orders(1, 6000) < 49.7);
-	CHECK(chi_square_of_orders(8 * MB, 6000) < 49.7);
+	CHECK(chi_square_of_orders(1, 3000) < 49.7);
+	CHECK(chi_square_of_orders(8 * MB, 3000) < 49.7);
 }
 
 /* Where each of 40,000 records goes, in tenths: 81 degrees of freedom. */
