@@ -185,6 +185,33 @@ fmath_logistic(double z, double *p, double *tail)
 }
 
 double
+fmath_tanh(double x)
+{
+	double a = fabs(x) + fabs(x);
+	a = FMATH_LOGISTIC_MAX < a ? FMATH_LOGISTIC_MAX : a;
+	double t = FMATH_ROUND - a * FMATH_LOG2E;
+	double k = t - FMATH_ROUND;
+	double r = (a + k * FMATH_LN2_HI) + k * FMATH_LN2_LO;
+	double w = r * r, w2 = w * w;
+	double coth = FMATH_COTH_POLY(w, w2);
+	double bottom = coth + r;
+	double top = from_bits(bits_of(coth - r) + (bits_of(t) << 52));
+	double y = k < -0.5 ? (bottom - top) / (bottom + top) : r / coth;
+	return from_bits(bits_of(y) | (bits_of(x) & SIGN_BIT));
+}
+
+double
+fmath_power(double x, uint64_t n)
+{
+	double y = 1;
+
+	for (; n > 0; n >>= 1, x *= x)
+		if (n & 1)
+			y *= x;
+	return y;
+}
+
+double
 fmath_dot(const double *a, const double *b, size_t n)
 {
 	union {

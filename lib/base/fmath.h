@@ -2,7 +2,7 @@
 #define KP_BASE_FMATH_H
 
 /*
- * fmath - exp, log, log1p and a small Cholesky whose bits are the same on
+ * fmath - exp, log, log1p, tanh and a small Cholesky whose bits are the same on
  * every CPU, compiler and vector width: only + - * / sqrt and integer moves,
  * no FMA, no libm.  exp, expm1, log and log1p are within 1 ulp of the true
  * value in double (tested against long double); the logistic pair, made for
@@ -13,6 +13,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 double fmath_exp(double x);   /* 0 below -745.2, inf above 709.8, NaN -> NaN */
 double fmath_log(double x);   /* x < 0: NaN; 0: -inf; subnormals handled */
@@ -30,6 +31,11 @@ double fmath_log1p_unit(double e);
 void fmath_logistic(double z, double *p, double *tail);
 /* The p of fmath_logistic(), bit for bit. */
 double fmath_sigmoid(double z);
+
+/* Within 4 ulp; keeps -0. */
+double fmath_tanh(double x);
+/* x^n by squaring, an error of about n ulp. */
+double fmath_power(double x, uint64_t n);
 
 /* Sum of a[i] * b[i] with 8 fixed partial sums (i mod 8) and a fixed tree:
  * the dot product of solver algebra. */

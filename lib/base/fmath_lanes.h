@@ -143,4 +143,24 @@ v8d_logistic(v8d z, v8d *p, v8d *tail)
 	*tail = (s + s) + (s * q) * FMATH_ATANH_WIDE_POLY(q, q2, q4);
 }
 
+/* See fmath_tanh(): with e = exp(-2|x|) = top / bottom, (1 - e) / (1 + e). */
+V8D_INLINE v8d
+v8d_tanh(v8d x)
+{
+	v8d a = v8d_abs(x);
+	a = v8d_min(a + a, v8d_splat(FMATH_LOGISTIC_MAX));
+	v8d t = FMATH_ROUND - a * FMATH_LOG2E;
+	v8d k = t - FMATH_ROUND;
+	v8d r = (a + k * FMATH_LN2_HI) + k * FMATH_LN2_LO;
+	v8d w = r * r, w2 = w * w;
+	v8d coth = FMATH_COTH_POLY(w, w2);
+	v8d bottom = coth + r;
+	v8d top = (v8d)((v8u)(coth - r) + ((v8u)t << 52));
+	/* Small ones without the difference, which would cancel. */
+	v8l big = v8d_less(k, v8d_splat(-0.5));
+	v8d y =
+	    v8d_pick(big, bottom - top, r) / v8d_pick(big, bottom + top, coth);
+	return (v8d)((v8l)y | ((v8l)x & INT64_MIN));
+}
+
 #endif

@@ -1,6 +1,7 @@
 #include "model/sgd.h"
 
 #include "base/error.h"
+#include "base/fmath.h"
 
 #define ITERATES_MAX 2048
 /* Averaging may add this share of the work of the steps; fewer iterates than
@@ -43,24 +44,12 @@ sgd_check(const struct config *c, size_t at, bool adam, struct error *err)
 	return 0;
 }
 
-/* x^n by squaring: libm's pow has other bits on other machines. */
-static double
-power(double x, uint32_t n)
-{
-	double y = 1;
-
-	for (; n > 0; n >>= 1, x *= x)
-		if (n & 1)
-			y *= x;
-	return y;
-}
-
 double
 sgd_rate(const struct sgd_rule *r, uint32_t epoch)
 {
 	switch (r->schedule) {
 	case SGD_EXPONENTIAL:
-		return r->learning_rate * power(r->decay, epoch);
+		return r->learning_rate * fmath_power(r->decay, epoch);
 	case SGD_INVERSE:
 		return r->learning_rate / (1 + r->decay * epoch);
 	case SGD_CONSTANT:

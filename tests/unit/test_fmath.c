@@ -182,21 +182,53 @@ logistic_at_the_ends(void)
 	CHECK_BITS(tail, NAN);
 }
 
-/* A kernel's loop: n is a multiple of 8; five results for each x. */
+static void
+tanh_is_near(void)
+{
+	double worst = 0;
+	for (size_t i = 0; i < 1000000; i++) {
+		double range = i % 3 == 0 ? 22 : i % 3 == 1 ? 1 : 1e-6;
+		double x = next_in(-range, range);
+		double u = ulps(fmath_tanh(x), tanhl(x));
+		worst = u > worst ? u : worst;
+	}
+	CHECK(worst <= 4);
+	CHECK_BITS(fmath_tanh(0), 0);
+	CHECK_BITS(fmath_tanh(-0.0), -0.0);
+	CHECK_BITS(fmath_tanh(0x1p-1074), 0x1p-1074);
+	CHECK_BITS(fmath_tanh(INFINITY), 1);
+	CHECK_BITS(fmath_tanh(-INFINITY), -1);
+	CHECK_BITS(fmath_tanh(NAN), NAN);
+}
+
+static void
+powers_are_products(void)
+{
+	double y = 1;
+	CHECK_BITS(fmath_power(0.95, 0), 1);
+	CHECK_BITS(fmath_power(3, 30), 205891132094649);
+	for (int i = 0; i < 50; i++)
+		y *= 0.95;
+	CHECK_NEAR(fmath_power(0.95, 50) / y, 1, 1e-14);
+	CHECK_BITS(fmath_power(0.5, UINT64_MAX), 0);
+}
+
+/* A kernel's loop: n is a multiple of 8; six results for each x. */
 #define LANES_LOOP(x, out, n)                                                  \
 	for (size_t i = 0; i < (n); i += 8) {                                  \
-		v8d v, r[5];                                                   \
+		v8d v, r[6];                                                   \
 		memcpy(&v, (x) + i, sizeof(v));                                \
 		r[0] = v8d_exp(v);                                             \
 		v8d_logistic(v, &r[1], &r[2]);                                 \
 		r[3] = v8d_log1p_unit(v8d_exp(0.0 - v8d_abs(v)));              \
 		r[4] = v8d_log(v8d_max(v8d_abs(v), v8d_splat(DBL_MIN)));       \
-		for (size_t j = 0; j < 5; j++)                                 \
+		r[5] = v8d_tanh(v);                                            \
+		for (size_t j = 0; j < 6; j++)                                 \
 			memcpy((out)[j] + i, &r[j], sizeof(v));                \
 	}
 
 #define LANES_MAX 65536
-static double lanes_x[LANES_MAX], lanes_out[5][LANES_MAX];
+static double lanes_x[LANES_MAX], lanes_out[6][LANES_MAX];
 
 static void
 lanes_default(void)
@@ -245,6 +277,7 @@ check_lanes(void (*lanes)(void))
 		    !same_bits(lanes_out[0][i], fmath_exp(x)) ||
 		    !same_bits(lanes_out[1][i], p) ||
 		    !same_bits(lanes_out[2][i], tail) ||
+		    !same_bits(lanes_out[5][i], fmath_tanh(x)) ||
 		    !same_bits(lanes_out[3][i],
 			       fmath_log1p_unit(fmath_exp(-fabs(x)))) ||
 		    (isfinite(x) && !same_bits(lanes_out[4][i], fmath_log(m)));
@@ -364,6 +397,8 @@ main(void)
 	check_run("log and log1p keep their ends", log_at_the_ends);
 	check_run("the logistic pair is within 4 ulp", logistic_is_near);
 	check_run("the logistic pair keeps its ends", logistic_at_the_ends);
+	check_run("tanh is within 4 ulp and keeps its ends", tanh_is_near);
+	check_run("powers are products", powers_are_products);
 	check_run("lanes have the scalar's bits", lanes_are_the_scalar);
 	check_run("AVX2 and AVX-512 lanes too", lanes_on_wider_vectors);
 	check_run("bits are those of every build", bits_never_change);
