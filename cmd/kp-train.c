@@ -10,6 +10,7 @@
 #include "base/opt.h"
 #include "exec/artifact.h"
 #include "exec/runner.h"
+#include "exec/shardwalk.h"
 #include "plan/planopt.h"
 
 static const char *output, *data, *trials;
@@ -102,6 +103,13 @@ read_plan(struct plan *plan, const char *path, struct error *err)
 	return rc;
 }
 
+/* What a worker may hold. */
+static uint64_t
+worker_memory(uint32_t n)
+{
+	return memory_bytes ? memory_bytes : mem_limit_bytes() / 2 / n;
+}
+
 static int
 make_plan(struct plan *plan, const struct dataset *d, struct error *err)
 {
@@ -112,6 +120,8 @@ make_plan(struct plan *plan, const struct dataset *d, struct error *err)
 		return error_set(err, EXIT_USAGE,
 				 "--learner is needed to train on a dataset "
 				 "(try --help)");
+	/* Two buffers, and room for the hold-out rows. */
+	po.buffer_most = worker_memory(p) / 4;
 	if (partition_of_dataset(&pt, d, p, err))
 		return -1;
 	return plan_build(plan, &po, d, &pt, err);
@@ -250,18 +260,21 @@ train(const struct plan *plan, struct dataset *d, const char *argv0,
 	struct runner_options o = {.plan = plan,
 				   .data = d,
 				   .run = output,
-				   .memory_bytes = memory_bytes,
+				   .memory_bytes =
+				       worker_memory(plan->partition.workers),
 				   .trials = trials,
 				   .checkpoint_sec = checkpoint_sec,
 				   .waiting = say_waiting};
 	char *worker = worker_program(argv0);
+	struct strbuf thin = STRBUF_INIT;
 	struct run_summary sum = {0};
 	int rc;
 
-	if (memory_bytes == 0)
-		o.memory_bytes =
-		    mem_limit_bytes() / 2 / plan->partition.workers;
 	o.worker_program = worker;
+	shardwalk_warn(plan, d, &thin);
+	if (thin.len > 0)
+		warning("%s", thin.buf);
+	strbuf_release(&thin);
 	rc = runner_run(&o, &sum, err);
 	free(worker);
 	if (rc)

@@ -86,13 +86,25 @@ can_stream(struct shardwalk *w, size_t buffer_blocks, double bytes,
 	return w->own ? 0 : -1;
 }
 
+/* Blocks of the shard, and how many a buffer holds. */
+static size_t
+buffer_blocks(const struct plan *p, const struct dataset *d,
+	      const struct shard *s, size_t *nblock)
+{
+	size_t first, end;
+
+	shard_blocks(dataset_index(d), s, &first, &end);
+	*nblock = end - first;
+	return buffer_size_blocks(&p->buffer, *nblock,
+				  shard_bytes(p->space.learner, d, s));
+}
+
 struct shardwalk *
 shardwalk_new(const struct shardwalk_spec *spec, struct error *err)
 {
 	const struct plan *plan = spec->plan;
 	struct shardwalk *w = xcalloc(1, sizeof *w);
 	double bytes;
-	size_t end;
 	struct order_spec os = {.method = plan->shuffle,
 				.seed = plan->space.seed,
 				.stream = hash64_seeded(spec->facts->key,
@@ -103,13 +115,14 @@ shardwalk_new(const struct shardwalk_spec *spec, struct error *err)
 	w->spec = *spec;
 	w->learner = plan->space.learner;
 	shard_blocks(dataset_index(spec->data), &spec->shard, &w->first_block,
-		     &end);
-	w->nblock = end - w->first_block;
+		     &w->nblock);
+	w->nblock -= w->first_block;
 	w->block_rows = xcalloc(w->nblock + 1, sizeof *w->block_rows);
 	bytes = shard_bytes(w->learner, spec->data, &spec->shard);
 	os.nblock = w->nblock;
 	os.block_rows = spec->streamed ? NULL : w->block_rows;
-	os.buffer_blocks = buffer_size_blocks(&plan->buffer, w->nblock, bytes);
+	os.buffer_blocks =
+	    buffer_blocks(plan, spec->data, &spec->shard, &os.nblock);
 	rc = spec->streamed ? can_stream(w, os.buffer_blocks, bytes, err)
 			    : load_all(w, err);
 	if (rc) {
@@ -375,4 +388,56 @@ shardwalk_run(struct shardwalk *w, const struct shardwalk_pass *pass,
 {
 	return w->spec.streamed ? run_streamed(w, pass, err)
 				: run_resident(w, pass);
+}
+
+struct thin {
+	const struct plan *plan;
+	const struct dataset *data;
+	uint64_t shards; /* with few blocks in a buffer */
+	size_t fewest;
+	double block_bytes; /* of that shard */
+};
+
+static int
+look_at_shard(void *ctx, const struct shard *s)
+{
+	struct thin *t = ctx;
+	size_t nblock, n = buffer_blocks(t->plan, t->data, s, &nblock);
+
+	if (n >= nblock || n >= SHARDWALK_FEW_BLOCKS)
+		return 0;
+	if (t->shards++ == 0 || n < t->fewest) {
+		t->fewest = n;
+		t->block_bytes =
+		    shard_bytes(t->plan->space.learner, t->data, s) /
+		    (double)nblock;
+	}
+	return 0;
+}
+
+void
+shardwalk_warn(const struct plan *p, const struct dataset *d,
+	       struct strbuf *warning)
+{
+	struct thin t = {.plan = p, .data = d};
+	uint64_t *rows;
+	double want;
+
+	if (!plan_is_sequential(p) || p->shuffle != SHUFFLE_CORGIPILE)
+		return;
+	rows = partition_rows(dataset_index(d));
+	for (uint32_t k = 0; k < p->partition.workers; k++)
+		partition_shards(&p->partition, rows, k, look_at_shard, &t);
+	free(rows);
+	if (t.shards == 0)
+		return;
+	want = t.block_bytes * (double)t.fewest / SHARDWALK_FEW_BLOCKS;
+	strbuf_addf(warning,
+		    "a shuffle buffer holds only %zu blocks of a group's rows "
+		    "(of %llu group%s or part%s fewer than %d): on clustered "
+		    "data give more --buffer, or kp-featurize --block-size "
+		    "%.0fK",
+		    t.fewest, (unsigned long long)t.shards,
+		    t.shards == 1 ? "" : "s", t.shards == 1 ? "" : "s",
+		    SHARDWALK_FEW_BLOCKS, want < 1024 ? 1 : want / 1024);
 }

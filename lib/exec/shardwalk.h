@@ -51,4 +51,12 @@ struct shardwalk_pass {
 int shardwalk_run(struct shardwalk *w, const struct shardwalk_pass *pass,
 		  struct error *err);
 
+/* What counts for quality is how many blocks a buffer holds. */
+#define SHARDWALK_FEW_BLOCKS 100
+/* Appends a warning if there are shards of which a buffer, without holding
+ * them whole, holds fewer blocks; says what would help.  Nothing if all is
+ * well. */
+void shardwalk_warn(const struct plan *p, const struct dataset *d,
+		    struct strbuf *warning);
+
 #endif

@@ -27,11 +27,12 @@ struct plan_options {
 	int64_t pack_width;
 	int64_t min_rows;
 	const char *shuffle; /* of Sequential configs; NULL: corgipile */
-	const char *buffer;  /* NULL: PLAN_BUFFER */
+	const char *buffer;  /* NULL: PLAN_BUFFER_BYTES, but no more than */
+	uint64_t buffer_most; /* this, if it is not 0 */
 };
 
 #define PLAN_MIN_ROWS_MAX 1000000000
-#define PLAN_BUFFER "512M"
+#define PLAN_BUFFER_BYTES ((uint64_t)512 << 20)
 #define PLAN_SEED_MAX 9007199254740992.0 /* 2^53 */
 
 #define PLAN_OPTIONS_DEFAULT                                                   \
