@@ -181,6 +181,20 @@ float_plain(float v, char *text)
 }
 
 char *
+realtext_whole(uint32_t v, char text[12])
+{
+	char digit[10];
+	size_t at = sizeof(digit);
+
+	do
+		digit[--at] = (char)('0' + v % 10);
+	while (v /= 10);
+	memcpy(text, digit + at, sizeof(digit) - at);
+	text[sizeof(digit) - at] = '\0';
+	return text;
+}
+
+char *
 realtext_float(float v, char text[32])
 {
 	char *to = text;
@@ -189,8 +203,8 @@ realtext_float(float v, char text[32])
 		*to++ = '-';
 		v = -v;
 	}
-	if (v < 0x1p24f && v == floorf(v)) {
-		snprintf(to, 16, "%d", (int)v);
+	if (v < 0x1p24f && v == (float)(uint32_t)v) {
+		realtext_whole((uint32_t)v, to);
 		return text;
 	}
 	if (v >= 1e-4f && v < 0x1p24f && float_plain(v, to))

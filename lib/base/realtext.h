@@ -11,9 +11,13 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Writes v to text if 1e-4 <= |v| < 1e15; false, and nothing, otherwise. */
 bool realtext_plain(double v, char text[32]);
+
+/* A whole number.  Returns text. */
+char *realtext_whole(uint32_t v, char text[12]);
 
 /* A float, of least length: whole numbers below 2^24 as they are, others with
  * the least of 6 to 9 digits that surely reads back as v.  Returns text. */

@@ -1,0 +1,510 @@
+#include "shuffle/datashuffle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "shuffle/datasink.h"
+#include "shuffle/rowset.h"
+#include "shuffle/shufflestate.h"
+
+/* Rows of a buffer are numbered in 32 bits, and take more than 8 bytes. */
+#define BUFFER_BYTES_MAX ((uint64_t)32 << 30)
+#define SAVE_SEC 1.0
+
+enum turn_status { TURN_EMPTY, TURN_FULL, TURN_NO_MORE, TURN_FAILED };
+
+/* What the I/O thread hands over: rows in the order they are to leave. */
+struct turn {
+	enum turn_status status;
+	struct rowset own;
+	const struct rowset *rows; /* own, or those of all blocks */
+	uint32_t *row;		   /* [n] numbers in rows */
+	size_t n, cap;
+	uint64_t epoch;
+	bool last; /* of its epoch */
+	struct error err;
+};
+
+struct run {
+	const struct datashuffle_spec *spec;
+	struct dataset *d;
+	struct dataselect sel;
+	uint64_t buffer_bytes;
+	size_t buffer_blocks; /* for window and mrs */
+
+	/* the I/O thread's, once it runs */
+	struct facts_cache *facts;
+	struct order *order;
+	struct rowset all;  /* methods that hold all rows */
+	uint32_t *all_row;  /* their numbers, if not all are selected */
+	uint32_t *all_rows; /* [nblock] selected rows of each block */
+	uint64_t epoch, number, end;
+
+	struct turn turn[2];
+	pthread_t thread;
+	bool threaded, stop;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+
+	struct datasink *sink;
+	struct shuffle_state place;
+	uint64_t bytes_before; /* written by the runs before */
+	double saved_sec;
+};
+
+/* Whether a buffer at a time is enough. */
+static bool
+is_buffered(enum shuffle_method m)
+{
+	return m == SHUFFLE_CORGIPILE || m == SHUFFLE_BLOCK ||
+	       m == SHUFFLE_NONE;
+}
+
+/* --- sizes --- */
+
+static int
+size_buffer(struct run *r, struct error *err)
+{
+	const struct datashuffle_spec *p = r->spec;
+	uint32_t ranks = p->part.ranks ? p->part.ranks : 1;
+	uint64_t bytes = p->buffer.bytes;
+
+	r->buffer_blocks = buffer_size_blocks(&p->buffer, r->sel.nblock,
+					      (double)r->sel.memory_sum);
+	if (p->buffer.share > 0)
+		bytes = (uint64_t)(p->buffer.share * (double)r->sel.memory_sum);
+	r->buffer_bytes = bytes / ranks;
+	if (r->buffer_bytes > BUFFER_BYTES_MAX)
+		r->buffer_bytes = BUFFER_BYTES_MAX;
+	if (r->buffer_bytes >= r->sel.memory_max)
+		return 0;
+	if (p->buffer.share > 0) {
+		r->buffer_bytes = r->sel.memory_max;
+		return 0;
+	}
+	return error_set(err, EXIT_USAGE,
+			 "--buffer %" PRIu64 " does not hold a block of %s%s: "
+			 "the least is %" PRIu64,
+			 bytes, p->path, ranks > 1 ? " for each rank" : "",
+			 r->sel.memory_max * ranks);
+}
+
+static int
+check_memory(const struct run *r, struct error *err)
+{
+	const struct datashuffle_spec *p = r->spec;
+	uint64_t most =
+	    p->memory_bytes ? p->memory_bytes : mem_limit_bytes() / 2;
+	uint64_t rows = r->sel.row_sum;
+	unsigned numbers = p->method == SHUFFLE_MRS ? 4 : 2;
+	uint64_t need = r->sel.memory_sum + rows * numbers * sizeof(uint32_t);
+
+	if (rows >= UINT32_MAX)
+		return error_set(
+		    err, EXIT_USAGE,
+		    "--method %s holds all rows: too many: %" PRIu64,
+		    shuffle_method_name(p->method), rows);
+	if (need > most)
+		return error_set(
+		    err, EXIT_USAGE,
+		    "--method %s holds all rows: they take %" PRIu64
+		    " bytes of memory, and --memory is %" PRIu64,
+		    shuffle_method_name(p->method), need, most);
+	return 0;
+}
+
+static int
+check_spec(const struct datashuffle_spec *p, struct error *err)
+{
+	if (p->part.ranks > 1 &&
+	    (p->method == SHUFFLE_WINDOW || p->method == SHUFFLE_MRS))
+		return error_set(err, EXIT_USAGE,
+				 "--method %s cannot be shared by ranks",
+				 shuffle_method_name(p->method));
+	return 0;
+}
+
+/* --- filling: the I/O thread --- */
+
+static void
+make_order(struct run *r, const uint32_t *block_rows)
+{
+	const struct datashuffle_spec *p = r->spec;
+	struct order_spec s = {
+	    .method = p->method,
+	    .seed = p->seed,
+	    .nblock = r->sel.nblock,
+	    .block_rows = block_rows,
+	    .buffer_blocks = r->buffer_blocks,
+	    .block_bytes = is_buffered(p->method) ? r->sel.memory : NULL,
+	    .buffer_bytes = r->buffer_bytes,
+	    .part = p->part,
+	};
+
+	r->order = order_new(&s);
+}
+
+static void
+grow_rows(struct turn *t, size_t n)
+{
+	if (n <= t->cap)
+		return;
+	free(t->row);
+	t->row = xcalloc(n, sizeof(*t->row));
+	t->cap = n;
+}
+
+static int
+no_place(const struct run *r, struct error *err)
+{
+	return error_set(err, EXIT_CORRUPT, "%s: no place in this order",
+			 r->spec->resume);
+}
+
+static int
+fill_buffer(struct run *r, struct turn *t, struct error *err)
+{
+	size_t buffers = order_buffers(r->order, r->epoch);
+	struct order_buffer b = {0};
+
+	if (r->number > 0 && r->number >= buffers)
+		return no_place(r, err);
+	if (buffers)
+		b = order_buffer(r->order, r->epoch, r->number);
+	if (rowset_load(&t->own, &r->sel, r->facts, b.block, b.n, err) < 0)
+		return -1;
+	grow_rows(t, t->own.base[b.n]);
+	t->rows = &t->own;
+	t->n = 0;
+	for (size_t i = 0; i < b.n; i++)
+		t->n += rowset_list(
+		    &t->own, &r->sel, i, b.cut ? b.cut[i].first : 0,
+		    b.cut ? b.cut[i].rows : UINT32_MAX, t->row + t->n);
+	order_permute(r->order, r->epoch, r->number, t->row, t->n);
+	t->last = r->number + 1 >= buffers;
+	return 0;
+}
+
+/* All blocks, once, and the order of what is selected of them. */
+static int
+load_all(struct run *r, struct error *err)
+{
+	uint32_t *which = xcalloc(r->sel.nblock, sizeof(*which));
+	size_t n = 0;
+	int ret;
+
+	for (size_t i = 0; i < r->sel.nblock; i++)
+		which[i] = (uint32_t)i;
+	ret =
+	    rowset_load(&r->all, &r->sel, r->facts, which, r->sel.nblock, err);
+	free(which);
+	if (ret < 0)
+		return -1;
+	r->all_rows = xcalloc(r->sel.nblock, sizeof(*r->all_rows));
+	r->all_row = xcalloc(r->all.base[r->all.n], sizeof(*r->all_row));
+	for (size_t i = 0; i < r->sel.nblock; i++) {
+		r->all_rows[i] = rowset_list(&r->all, &r->sel, i, 0, UINT32_MAX,
+					     r->all_row + n);
+		n += r->all_rows[i];
+	}
+	make_order(r, r->all_rows);
+	return 0;
+}
+
+static int
+fill_all(struct run *r, struct turn *t, struct error *err)
+{
+	if (!r->order && load_all(r, err) < 0)
+		return -1;
+	free(t->row);
+	t->row = order_tuples(r->order, r->epoch, &t->n);
+	for (size_t i = 0; i < t->n; i++)
+		t->row[i] = r->all_row[t->row[i]];
+	t->rows = &r->all;
+	t->last = true;
+	return 0;
+}
+
+static enum turn_status
+fill(struct run *r, struct turn *t)
+{
+	int ret;
+
+	if (r->epoch >= r->end)
+		return TURN_NO_MORE;
+	ret = is_buffered(r->spec->method) ? fill_buffer(r, t, &t->err)
+					   : fill_all(r, t, &t->err);
+	if (ret < 0)
+		return TURN_FAILED;
+	t->epoch = r->epoch;
+	r->number++;
+	if (t->last) {
+		r->epoch++;
+		r->number = 0;
+	}
+	return TURN_FULL;
+}
+
+/* Waits until the turn is empty (or not); false when told to stop. */
+static bool
+wait_until(struct run *r, const struct turn *t, bool empty)
+{
+	bool go;
+
+	pthread_mutex_lock(&r->lock);
+	while ((t->status == TURN_EMPTY) != empty && !r->stop)
+		pthread_cond_wait(&r->changed, &r->lock);
+	go = !r->stop;
+	pthread_mutex_unlock(&r->lock);
+	return go;
+}
+
+static void
+set_status(struct run *r, struct turn *t, enum turn_status status)
+{
+	pthread_mutex_lock(&r->lock);
+	t->status = status;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void *
+io_thread(void *arg)
+{
+	struct run *r = arg;
+	enum turn_status status = TURN_FULL;
+
+	for (size_t k = 0; status == TURN_FULL; k = 1 - k) {
+		if (!wait_until(r, &r->turn[k], true))
+			break;
+		status = fill(r, &r->turn[k]);
+		set_status(r, &r->turn[k], status);
+	}
+	return NULL;
+}
+
+/* --- writing --- */
+
+static int
+keep_place(struct run *r, bool now, struct error *err)
+{
+	if (!r->spec->state || (!now && clock_sec() - r->saved_sec < SAVE_SEC))
+		return 0;
+	r->saved_sec = clock_sec();
+	return shufflestate_save(r->spec->state, &r->place, err);
+}
+
+static void
+count_rows(struct run *r, struct datashuffle_report *report, size_t n)
+{
+	r->place.tuples += n;
+	r->place.rows += n;
+	r->place.bytes = r->bytes_before + datasink_bytes(r->sink);
+	report->rows += n;
+	report->bytes = datasink_bytes(r->sink);
+}
+
+static int
+write_turn(struct run *r, const struct turn *t,
+	   struct datashuffle_report *report, struct error *err)
+{
+	struct shuffle_state *at = &r->place;
+
+	if (at->tuples > t->n)
+		return no_place(r, err);
+	while (at->tuples < t->n) {
+		const uint32_t *row = t->row + at->tuples;
+		size_t n = datasink_piece(r->sink, t->rows, row,
+					  t->n - (size_t)at->tuples);
+
+		if (datasink_rows(r->sink, t->rows, row, n, at->rows, err) < 0)
+			return -1;
+		count_rows(r, report, n);
+		if (keep_place(r, false, err) < 0)
+			return -1;
+	}
+	at->buffer++;
+	at->tuples = 0;
+	if (!t->last)
+		return 0;
+	if (datasink_epoch(r->sink, t->epoch, at->rows, err) < 0)
+		return -1;
+	count_rows(r, report, 0);
+	at->epoch = t->epoch + 1;
+	at->buffer = at->rows = 0;
+	return keep_place(r, true, err);
+}
+
+/* Writes turns as they get full. */
+static int
+write_all(struct run *r, struct datashuffle_report *report, struct error *err)
+{
+	for (size_t k = 0;; k = r->threaded ? 1 - k : 0) {
+		struct turn *t = &r->turn[k];
+
+		if (r->threaded)
+			wait_until(r, t, false);
+		else
+			t->status = fill(r, t);
+		if (t->status == TURN_FAILED) {
+			*err = t->err;
+			return -1;
+		}
+		if (t->status == TURN_NO_MORE)
+			return 0;
+		if (write_turn(r, t, report, err) < 0)
+			return -1;
+		set_status(r, t, TURN_EMPTY);
+	}
+}
+
+/* --- one run --- */
+
+/* Of all options that decide the order or the bytes. */
+static uint64_t
+settings_hash(const struct datashuffle_spec *p)
+{
+	struct strbuf sb = STRBUF_INIT;
+	uint64_t hash;
+
+	strbuf_addf(&sb, "dataset %s %" PRIu64 " %" PRIu32 "/%" PRIu32,
+		    shuffle_method_name(p->method), p->seed, p->part.rank,
+		    p->part.ranks ? p->part.ranks : 1);
+	strbuf_addf(&sb, " %d %d %d ", p->part.even, p->split, p->csv);
+	buffer_size_text(&p->buffer, &sb);
+	if (p->group)
+		strbuf_addf(&sb, " %s", p->group);
+	hash = hash64(sb.buf, sb.len);
+	strbuf_release(&sb);
+	return hash;
+}
+
+static int
+find_place(struct run *r, struct error *err)
+{
+	const struct datashuffle_spec *p = r->spec;
+	uint64_t data = dataset_fingerprint(r->d);
+	uint64_t settings = settings_hash(p);
+
+	r->place = (struct shuffle_state){
+	    .data = data, .settings = settings, .epoch = p->epoch};
+	if (p->resume && shufflestate_load(p->resume, p->path, data, settings,
+					   &r->place, err) < 0)
+		return -1;
+	r->epoch = r->place.epoch;
+	r->number = r->place.buffer;
+	r->end = p->epoch + p->epochs;
+	r->bytes_before = r->place.bytes;
+	if (r->epoch < p->epoch)
+		return error_set(err, EXIT_USAGE,
+				 "%s: stopped in epoch %" PRIu64
+				 ", before the first that is asked for",
+				 p->resume, r->epoch);
+	return keep_place(r, true, err);
+}
+
+static int
+prepare(struct run *r, struct datashuffle_report *report, struct error *err)
+{
+	const struct datashuffle_spec *p = r->spec;
+	bool buffered = is_buffered(p->method);
+
+	if (check_spec(p, err) < 0)
+		return -1;
+	r->d = dataset_open(p->path, err);
+	if (!r->d ||
+	    dataselect_init(&r->sel, r->d, p->group, p->split, err) < 0 ||
+	    size_buffer(r, err) < 0 ||
+	    (!buffered && check_memory(r, err) < 0) || find_place(r, err) < 0)
+		return -1;
+	report->groups = r->sel.ngroup;
+	report->blocks = r->sel.nblock;
+	report->buffer_bytes = r->buffer_bytes;
+	report->buffer_blocks = (double)r->sel.nblock *
+				(double)r->buffer_bytes /
+				((double)r->sel.memory_sum + 1);
+	if (buffered && p->part.even && p->split >= 0 &&
+	    dataselect_count(&r->sel, err) < 0)
+		return -1;
+	r->facts = facts_cache_new(r->d);
+	if (buffered)
+		make_order(r,
+			   p->split >= 0 && !p->part.even ? NULL : r->sel.rows);
+	return 0;
+}
+
+static int
+start(struct run *r, int fd, const char *name, struct error *err)
+{
+	struct datasink_spec sink = {
+	    .fd = fd,
+	    .name = name,
+	    .s = dataset_schema(r->d),
+	    .fingerprint = dataset_fingerprint(r->d),
+	    .csv = r->spec->csv,
+	    .header = r->bytes_before == 0,
+	};
+
+	r->sink = datasink_new(&sink, err);
+	if (!r->sink)
+		return -1;
+	if (r->spec->single_buffer)
+		return 0;
+	errno = pthread_create(&r->thread, NULL, io_thread, r);
+	if (errno)
+		return error_sys(err, "cannot start a thread");
+	r->threaded = true;
+	return 0;
+}
+
+static void
+finish(struct run *r)
+{
+	if (r->threaded) {
+		pthread_mutex_lock(&r->lock);
+		r->stop = true;
+		pthread_cond_broadcast(&r->changed);
+		pthread_mutex_unlock(&r->lock);
+		pthread_join(r->thread, NULL);
+	}
+	for (size_t k = 0; k < 2; k++) {
+		rowset_release(&r->turn[k].own);
+		free(r->turn[k].row);
+	}
+	rowset_release(&r->all);
+	free(r->all_row);
+	free(r->all_rows);
+	order_free(r->order);
+	facts_cache_free(r->facts);
+	datasink_free(r->sink);
+	dataselect_release(&r->sel);
+	dataset_free(r->d);
+	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->changed);
+}
+
+int
+datashuffle_run(const struct datashuffle_spec *spec, int fd, const char *name,
+		struct datashuffle_report *report, struct error *err)
+{
+	struct run r = {.spec = spec};
+	int ret;
+
+	*report = (struct datashuffle_report){0};
+	pthread_mutex_init(&r.lock, NULL);
+	pthread_cond_init(&r.changed, NULL);
+	ret = prepare(&r, report, err);
+	/* Nothing, not even a header, where nothing is left to do. */
+	if (ret == 0 && r.epoch < r.end) {
+		ret = start(&r, fd, name, err);
+		if (ret == 0)
+			ret = write_all(&r, report, err);
+	}
+	finish(&r);
+	return ret;
+}

@@ -1,0 +1,53 @@
+#ifndef KP_SHUFFLE_DATASHUFFLE_H
+#define KP_SHUFFLE_DATASHUFFLE_H
+
+/*
+ * datashuffle - kp-shuffle on a dataset: epoch after epoch of its rows in the
+ * order of a method, as a stream of mixed blocks or as CSV.
+ *
+ * corgipile, block and none hold two buffers: an I/O thread reads, unpacks and
+ * permutes the next while the current one is written.  A buffer takes blocks
+ * while their decoded bytes fit, so that it is full whatever their sizes.  The
+ * other methods hold all selected rows, which must fit in memory.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "shuffle/buffersize.h"
+#include "shuffle/order.h"
+
+struct datashuffle_spec {
+	const char *path; /* of the dataset */
+	enum shuffle_method method;
+	struct buffer_size buffer; /* of the decoded bytes that are selected;
+				      a rank has its share of it */
+	uint64_t seed;
+	uint64_t epoch, epochs; /* the first, and how many */
+	struct order_rank part;
+	const char *group; /* as on a command line; NULL: all */
+	int split;	   /* of enum part; -1: all */
+	bool csv;
+	bool single_buffer;
+	uint64_t memory_bytes; /* what the other methods may hold; 0: half of
+				  what there is */
+	const char *state;     /* where the place is kept; NULL: nowhere */
+	const char *resume;    /* from where to go on; NULL: from the start */
+};
+
+struct datashuffle_report {
+	size_t groups, blocks; /* selected */
+	uint64_t buffer_bytes; /* of each */
+	double buffer_blocks;  /* that fit in it, on average */
+	uint64_t rows, bytes;  /* written by this run */
+};
+
+/* EXIT_USAGE if a buffer cannot hold the largest block (telling what would),
+ * if rows that must fit in memory do not, or of a group that is not there;
+ * EXIT_CORRUPT naming file and block if one is damaged. */
+int datashuffle_run(const struct datashuffle_spec *spec, int fd,
+		    const char *name, struct datashuffle_report *report,
+		    struct error *err);
+
+#endif
