@@ -127,7 +127,7 @@ main(int argc, char **argv)
 		opt_short_help(&prog);
 	refuse_dataset(path);
 	d = open_both(path, data, &pt, &err);
-	if (!d || plan_build(&plan, &po, d, &pt, &err) < 0)
+	if (!d || plan_build(&plan, &po, dataset_schema(d), &pt, &err) < 0)
 		die(&err);
 	write_plan(&plan, d, explain, &text);
 	if (io_write_file(output, text.buf, text.len, &err) < 0)

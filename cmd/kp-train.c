@@ -124,7 +124,7 @@ make_plan(struct plan *plan, const struct dataset *d, struct error *err)
 	po.buffer_most = worker_memory(p) / 4;
 	if (partition_of_dataset(&pt, d, p, err))
 		return -1;
-	return plan_build(plan, &po, d, &pt, err);
+	return plan_build(plan, &po, dataset_schema(d), &pt, err);
 }
 
 /* Plan and dataset, from either kind of operand. */

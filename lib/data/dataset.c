@@ -93,9 +93,10 @@ check_together(const struct dataset *d, struct error *err)
 		same = same && rows[p] == m->totals.rows_part[p];
 		all += rows[p];
 	}
-	if (!same || all != m->totals.rows ||
-	    index_fingerprint(ix, schema_fingerprint(&m->schema)) !=
-		m->fingerprint)
+	same = same && all == m->totals.rows &&
+	       m->without_rows == (ix->ngroup && !ix->nblock);
+	if (!same || index_fingerprint(ix, schema_fingerprint(&m->schema)) !=
+			 m->index_fingerprint)
 		return error_set(err, EXIT_CORRUPT,
 				 "%s: %s and %s do not belong together",
 				 d->path, MANIFEST_FILE, INDEX_FILE);
@@ -103,7 +104,7 @@ check_together(const struct dataset *d, struct error *err)
 }
 
 struct dataset *
-dataset_open(const char *path, struct error *err)
+dataset_open_facts(const char *path, struct error *err)
 {
 	struct dataset *d = xcalloc(1, sizeof(*d));
 
@@ -120,6 +121,19 @@ dataset_open(const char *path, struct error *err)
 		goto fail;
 	return d;
 fail:
+	dataset_free(d);
+	return NULL;
+}
+
+struct dataset *
+dataset_open(const char *path, struct error *err)
+{
+	struct dataset *d = dataset_open_facts(path, err);
+
+	if (!d || dataset_has_rows(d))
+		return d;
+	error_set(err, EXIT_CORRUPT,
+		  "%s: has no rows: it was made from a stream", path);
 	dataset_free(d);
 	return NULL;
 }
@@ -145,6 +159,12 @@ const char *
 dataset_path(const struct dataset *d)
 {
 	return d->path;
+}
+
+bool
+dataset_has_rows(const struct dataset *d)
+{
+	return !d->manifest.without_rows;
 }
 
 const struct schema *

@@ -8,6 +8,7 @@
  * renamed: whole or absent.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "data/block.h"
@@ -29,6 +30,8 @@ struct index_group {
 };
 #define INDEX_ALL_TRAIN 1u
 #define INDEX_ONE_CLASS 2u /* training rows hold fewer than two classes */
+/* The flags of a group. */
+uint32_t index_group_flags(const struct schema *s, const struct group_facts *f);
 
 struct index_block {
 	uint64_t offset, bytes; /* the whole frame */
@@ -67,11 +70,15 @@ struct dataset_totals {
 /* Not for use by several threads at once: open it once for each. */
 struct dataset;
 
-/* Loads manifest and index; EXIT_CORRUPT on damage, EXIT_CANNOT if there is
- * no dataset at path. */
+/* Loads manifest and index; EXIT_CORRUPT on damage, or if it has no rows;
+ * EXIT_CANNOT if there is no dataset at path. */
 struct dataset *dataset_open(const char *path, struct error *err);
+/* For a reader to whom schema, index and facts are enough: also a dataset
+ * without rows, which has groups but no blocks. */
+struct dataset *dataset_open_facts(const char *path, struct error *err);
 void dataset_free(struct dataset *d);
 const char *dataset_path(const struct dataset *d); /* absolute */
+bool dataset_has_rows(const struct dataset *d);
 const struct schema *dataset_schema(const struct dataset *d);
 const struct index *dataset_index(const struct dataset *d);
 const struct dataset_totals *dataset_totals(const struct dataset *d);
@@ -99,6 +106,10 @@ struct dataset_writer;
 struct dataset_writer *dataset_writer_new(const char *path, struct error *err);
 /* A block file is full at so many bytes (1 GB unless set). */
 void dataset_writer_set_file_bytes(struct dataset_writer *w, uint64_t bytes);
+/* Before the first group: there will be no blocks, since the rows, those of
+ * the dataset of this fingerprint, came through a stream and are gone. */
+void dataset_writer_without_rows(struct dataset_writer *w,
+				 uint64_t fingerprint);
 /* f->ordinal must be the number of groups begun before, its key above theirs,
  * and the group before must be whole. */
 int dataset_writer_group(struct dataset_writer *w, const struct schema *s,

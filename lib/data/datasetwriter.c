@@ -16,8 +16,10 @@ struct dataset_writer {
 	char *path;
 	struct strbuf tmp; /* folder written to; empty: none to remove */
 	struct outfile *groups, *blocks;
-	uint32_t nfile;	     /* block files begun */
-	uint64_t file_bytes; /* one with so many is full */
+	bool without_rows;
+	uint64_t fingerprint; /* without rows: of the dataset they are of */
+	uint32_t nfile;	      /* block files begun */
+	uint64_t file_bytes;  /* one with so many is full */
 	struct index_group *group;
 	struct index_block *block;
 	size_t ngroup, group_cap, nblock, block_cap;
@@ -81,6 +83,13 @@ dataset_writer_set_file_bytes(struct dataset_writer *w, uint64_t bytes)
 	w->file_bytes = bytes;
 }
 
+void
+dataset_writer_without_rows(struct dataset_writer *w, uint64_t fingerprint)
+{
+	w->without_rows = true;
+	w->fingerprint = fingerprint;
+}
+
 /* w->payload as a frame to f; *bytes is its size. */
 static int
 write_frame(struct dataset_writer *w, struct outfile *f, uint32_t type,
@@ -102,13 +111,14 @@ disorder(const struct dataset_writer *w, const char *what, struct error *err)
 static int
 check_group_is_whole(const struct dataset_writer *w, struct error *err)
 {
-	if (w->ngroup && w->rows != index_rows(&w->group[w->ngroup - 1]))
+	if (w->ngroup && !w->without_rows &&
+	    w->rows != index_rows(&w->group[w->ngroup - 1]))
 		return disorder(w, "rows written and facts disagree", err);
 	return 0;
 }
 
-static uint32_t
-flags_of(const struct schema *s, const struct group_facts *f)
+uint32_t
+index_group_flags(const struct schema *s, const struct group_facts *f)
 {
 	uint32_t flags = f->all_train ? INDEX_ALL_TRAIN : 0;
 	size_t classes = 0;
@@ -135,7 +145,7 @@ dataset_writer_group(struct dataset_writer *w, const struct schema *s,
 	g = &w->group[w->ngroup++];
 	*g = (struct index_group){
 	    .first_block = w->nblock,
-	    .flags = flags_of(s, f),
+	    .flags = index_group_flags(s, f),
 	    .facts_offset = outfile_tell(w->groups),
 	    .key_offset = w->keys.len,
 	    .key_bytes = (uint32_t)f->key_bytes,
@@ -184,7 +194,7 @@ dataset_writer_block(struct dataset_writer *w, const struct schema *s,
 {
 	struct index_block *at;
 
-	if (w->ngroup == 0 || b->group != w->ngroup - 1 ||
+	if (w->without_rows || w->ngroup == 0 || b->group != w->ngroup - 1 ||
 	    b->first_row != w->rows || b->nrow == 0)
 		return disorder(w, "a block out of turn", err);
 	if ((!w->blocks || outfile_tell(w->blocks) >= w->file_bytes) &&
@@ -266,7 +276,8 @@ write_tables(struct dataset_writer *w, const struct schema *s,
 	    .keys = w->keys.buf,
 	    .keys_bytes = w->keys.len,
 	};
-	struct manifest m = {.nfile = w->nfile, .schema = *s};
+	struct manifest m = {
+	    .nfile = w->nfile, .schema = *s, .without_rows = w->without_rows};
 
 	if (index_check(&ix, schema_key_fields(s), err) < 0)
 		return error_context(err, "%s", w->path);
@@ -276,7 +287,8 @@ write_tables(struct dataset_writer *w, const struct schema *s,
 		return -1;
 	fill_totals(&ix, totals);
 	m.totals = *totals;
-	m.fingerprint = index_fingerprint(&ix, schema_fingerprint(s));
+	m.index_fingerprint = index_fingerprint(&ix, schema_fingerprint(s));
+	m.fingerprint = w->without_rows ? w->fingerprint : m.index_fingerprint;
 	return write_manifest(w, &m, err);
 }
 

@@ -166,6 +166,8 @@ blocks_are_good(const struct index *ix, const struct index_group *g)
 {
 	uint64_t rows = 0;
 
+	if (ix->nblock == 0) /* a dataset without rows */
+		return g->nblock == 0 && index_rows(g) > 0;
 	if (g->first_block > ix->nblock ||
 	    g->nblock > ix->nblock - g->first_block)
 		return false;

@@ -22,8 +22,9 @@ int index_decode(struct index *ix, size_t key_fields, const void *p, size_t n,
 		 struct error *err);
 void index_release(struct index *ix);
 
-/* Whether tables and keys agree: rows of blocks with those of their group,
- * keys ascending, files in turn.  EXIT_CORRUPT. */
+/* Whether tables and keys agree: rows of blocks with those of their group
+ * (unless there is no block at all), keys ascending, files in turn.
+ * EXIT_CORRUPT. */
 int index_check(const struct index *ix, size_t key_fields, struct error *err);
 
 uint64_t index_fingerprint(const struct index *ix, uint64_t schema);

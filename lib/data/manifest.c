@@ -51,9 +51,15 @@ manifest_put(const struct manifest *m, struct strbuf *sb)
 	jout_object(&j);
 	jout_key(&j, "format");
 	jout_cstr(&j, FORMAT_NAME);
-	put_uint(&j, "version", DATASET_VERSION);
+	put_uint(&j, "version",
+		 m->without_rows ? DATASET_VERSION_WITHOUT_ROWS
+				 : DATASET_VERSION);
 	jout_key(&j, "fingerprint");
 	jout_hex(&j, m->fingerprint);
+	if (m->without_rows) {
+		jout_key(&j, "facts_fingerprint");
+		jout_hex(&j, m->index_fingerprint);
+	}
 	put_uint(&j, "block_files", m->nfile);
 	put_totals(&j, &m->totals);
 	jout_key(&j, "schema");
@@ -117,7 +123,7 @@ load_totals(struct dataset_totals *t, const struct jvalue *o, struct error *err)
 
 /* A newer version may have any other key, so this comes first. */
 static int
-check_format(const struct jvalue *root, struct error *err)
+check_format(struct manifest *m, const struct jvalue *root, struct error *err)
 {
 	const char *format;
 	uint64_t version;
@@ -130,26 +136,42 @@ check_format(const struct jvalue *root, struct error *err)
 				 "not the manifest of a kp dataset");
 	if (jsonio_get_u64(root, "version", &version, err) < 0)
 		return -1;
-	if (version != DATASET_VERSION)
+	m->without_rows = version == DATASET_VERSION_WITHOUT_ROWS;
+	if (version != DATASET_VERSION && !m->without_rows)
 		return error_set(err, EXIT_CORRUPT,
 				 "dataset of format version %llu; this program "
-				 "reads version %d",
-				 (unsigned long long)version, DATASET_VERSION);
+				 "reads versions %d and %d",
+				 (unsigned long long)version, DATASET_VERSION,
+				 DATASET_VERSION_WITHOUT_ROWS);
 	return 0;
+}
+
+static int
+load_fingerprints(struct manifest *m, const struct jvalue *root,
+		  struct error *err)
+{
+	if (jsonio_get_u64(root, "fingerprint", &m->fingerprint, err) < 0)
+		return -1;
+	m->index_fingerprint = m->fingerprint;
+	return m->without_rows ? jsonio_get_u64(root, "facts_fingerprint",
+						&m->index_fingerprint, err)
+			       : 0;
 }
 
 static int
 load(struct manifest *m, const struct jvalue *root, struct error *err)
 {
+	/* The first is for datasets without rows only. */
 	static const char *const known[] = {
-	    "format", "version", "fingerprint", "block_files",
-	    "totals", "schema",	 NULL};
+	    "facts_fingerprint", "format", "version", "fingerprint",
+	    "block_files",	 "totals", "schema",  NULL};
 	const struct jvalue *totals, *schema;
 	uint64_t nfile;
 
-	if (check_format(root, err) < 0 ||
-	    jsonio_check_keys(root, known, err) < 0 ||
-	    jsonio_get_u64(root, "fingerprint", &m->fingerprint, err) < 0 ||
+	if (check_format(m, root, err) < 0 ||
+	    jsonio_check_keys(root, m->without_rows ? known : known + 1, err) <
+		0 ||
+	    load_fingerprints(m, root, err) < 0 ||
 	    jsonio_get_u64(root, "block_files", &nfile, err) < 0 ||
 	    jsonio_get_object(root, "totals", &totals, err) < 0 ||
 	    jsonio_get_object(root, "schema", &schema, err) < 0)

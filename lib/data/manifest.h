@@ -7,19 +7,25 @@
  * no manifest can point elsewhere.  It says nothing of time, host or path.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "data/dataset.h"
 
+/* 2: without rows, of which version 1 knows nothing. */
 #define DATASET_VERSION 1
+#define DATASET_VERSION_WITHOUT_ROWS 2
 #define MANIFEST_FILE "manifest.json"
 #define INDEX_FILE "index.kpi"
 #define GROUPS_FILE "groups.kpg"
 
 struct manifest {
 	uint64_t fingerprint;
+	bool without_rows;
+	/* index_fingerprint(); `fingerprint` is the same if there are rows */
+	uint64_t index_fingerprint;
 	struct dataset_totals totals;
 	struct schema schema;
 	size_t nfile; /* block files, see manifest_block_file() */

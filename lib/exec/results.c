@@ -296,7 +296,7 @@ open_data(struct results *r, const char *data, struct error *err)
 		data = r->plan.partition.data;
 	if (artifact_expect(data, ARTIFACT_DATASET, err) < 0)
 		return error_context(err, "the dataset (see --data)");
-	r->data = dataset_open(data, err);
+	r->data = dataset_open_facts(data, err);
 	if (!r->data)
 		return -1;
 	r->schema = dataset_schema(r->data);

@@ -63,7 +63,8 @@ void results_release(struct results *r);
 /* The constant of a group, see above: [noutput] into out. */
 void results_constant(const struct results *r, const struct group_facts *f,
 		      double *out);
-/* Scores a constant on the hold-out rows of a group into m. */
+/* Scores a constant on the hold-out rows of a group into m; there are none in
+ * a dataset without rows. */
 int results_score_constant(const struct results *r, const struct group_facts *f,
 			   const double *constant, struct metric *m,
 			   struct error *err);

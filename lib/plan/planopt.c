@@ -158,7 +158,7 @@ set_shuffle(struct plan *p, const struct plan_options *o, struct error *err)
 }
 
 static int
-build(struct plan *p, const struct plan_options *o, const struct dataset *d,
+build(struct plan *p, const struct plan_options *o, const struct schema *s,
       struct error *err)
 {
 	const struct learner *l = find_learner(o->learner, err);
@@ -167,7 +167,7 @@ build(struct plan *p, const struct plan_options *o, const struct dataset *d,
 		return -1;
 	space_init(&p->space, l);
 	p->space.seed = (uint64_t)o->seed;
-	if (l->check_task(dataset_schema(d), err) < 0)
+	if (l->check_task(s, err) < 0)
 		return error_context(err, "--learner %s", l->name);
 	for (size_t i = 0; i < o->param.n; i++)
 		if (space_add_param(&p->space, o->param.item[i], err) < 0)
@@ -186,12 +186,12 @@ build(struct plan *p, const struct plan_options *o, const struct dataset *d,
 }
 
 int
-plan_build(struct plan *p, const struct plan_options *o,
-	   const struct dataset *d, struct partition *taken, struct error *err)
+plan_build(struct plan *p, const struct plan_options *o, const struct schema *s,
+	   struct partition *taken, struct error *err)
 {
 	*p = (struct plan){.partition = *taken};
 	*taken = (struct partition){0};
-	if (build(p, o, d, err) == 0)
+	if (build(p, o, s, err) == 0)
 		return 0;
 	plan_release(p);
 	return -1;

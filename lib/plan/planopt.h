@@ -87,12 +87,12 @@ void plan_options_release(struct plan_options *o);
  * may use. */
 uint32_t plan_default_workers(void);
 
-/* Makes the plan for a dataset cut by a partition of it.  The partition is
- * moved into the plan and left empty, whatever happens.  EXIT_USAGE if the
- * options make no sense or do not fit the dataset's task; the plan then holds
- * nothing. */
+/* Makes the plan for a dataset of this schema cut by a partition of it.  The
+ * partition is moved into the plan and left empty, whatever happens. EXIT_USAGE
+ * if the options make no sense or do not fit the dataset's task; the plan then
+ * holds nothing. */
 int plan_build(struct plan *p, const struct plan_options *o,
-	       const struct dataset *d, struct partition *taken,
+	       const struct schema *s, struct partition *taken,
 	       struct error *err);
 
 #endif

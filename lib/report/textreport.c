@@ -282,7 +282,7 @@ find_means(const struct results *r, struct means *means, struct error *err)
 
 		if (isnan(model))
 			continue;
-		if (e->config >= 0)
+		if (e->config >= 0 && dataset_has_rows(r->data))
 			ret = prior_metric(r, i, m, &prior, err);
 		means->weight += e->holdout_weight;
 		means->model += e->holdout_weight * model;
@@ -304,6 +304,19 @@ is_mean(enum metric_kind by)
 	return by != METRIC_AUC && by != METRIC_RMSE && by != METRIC_R2;
 }
 
+static void
+add_prior(const struct results *r, const struct means *m, struct strbuf *out)
+{
+	strbuf_addf(out, "  prior     %.6g\n", m->prior);
+	if (m->prior == 0)
+		strbuf_addstr(out, "  gain      n/a\n");
+	else if (metric_higher_is_better(r->by))
+		strbuf_addf(out, "  gain      %+.6g\n", m->model - m->prior);
+	else
+		strbuf_addf(out, "  gain      %+.2f %%\n",
+			    100 * (m->prior - m->model) / m->prior);
+}
+
 static int
 add_gain(const struct results *r, struct strbuf *out, struct error *err)
 {
@@ -320,17 +333,14 @@ add_gain(const struct results *r, struct strbuf *out, struct error *err)
 	strbuf_addf(out,
 		    "\n%-11s row-weighted mean of %s%" PRIu64
 		    " group%s, %" PRIu64 " hold-out rows\n"
-		    "  models    %.6g\n"
-		    "  prior     %.6g\n",
+		    "  models    %.6g\n",
 		    name, is_mean(r->by) ? "" : "the values of ", m.groups,
-		    m.groups == 1 ? "" : "s", m.rows, m.model, m.prior);
-	if (m.prior == 0)
-		strbuf_addstr(out, "  gain      n/a\n");
-	else if (metric_higher_is_better(r->by))
-		strbuf_addf(out, "  gain      %+.6g\n", m.model - m.prior);
+		    m.groups == 1 ? "" : "s", m.rows, m.model);
+	if (dataset_has_rows(r->data))
+		add_prior(r, &m, out);
 	else
-		strbuf_addf(out, "  gain      %+.2f %%\n",
-			    100 * (m.prior - m.model) / m.prior);
+		strbuf_addstr(out, "  prior     unknown, the rows came through "
+				   "a stream\n");
 	return 0;
 }
 

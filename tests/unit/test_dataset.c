@@ -1,5 +1,5 @@
 /*
- * The golden dataset, tests/data/golden-dataset-v1, is made anew by
+ * The golden datasets, tests/data/golden-dataset-v*, are made anew by
  *
  *	KP_GOLDEN=write build/test/test_dataset
  *
@@ -21,6 +21,7 @@
 #include "sample.h"
 
 #define GOLDEN "tests/data/golden-dataset-v1"
+#define GOLDEN_FACTS "tests/data/golden-dataset-v2" /* has no rows */
 #define NGROUP 3
 #define BLOCK_ROWS 40
 
@@ -37,12 +38,12 @@ in_dir(const char *name)
 }
 
 static const char *
-golden_path(void)
+golden_path_of(const char *which)
 {
 	static struct strbuf golden = STRBUF_INIT;
 	const char *root = getenv("KP_ROOT");
 
-	return io_join(&golden, root ? root : ".", GOLDEN);
+	return io_join(&golden, root ? root : ".", which);
 }
 
 static double first_y; /* added to y of each group's first row */
@@ -99,6 +100,35 @@ write_sample(const char *to, uint64_t file_bytes, struct error *err)
 		dataset_writer_set_file_bytes(w, file_bytes);
 	for (size_t g = 0; ret == 0 && g < NGROUP; g++)
 		ret = write_group(w, &s, g, err);
+	if (ret == 0)
+		ret = dataset_writer_commit(w, &s, &totals, err);
+	else
+		dataset_writer_drop(w);
+	schema_release(&s);
+	return ret;
+}
+
+/* The groups of the sample, without rows. */
+static int
+write_facts(const char *to, struct error *err)
+{
+	struct dataset_totals totals = {.label_mean = 0.25, .weight_sum = 150};
+	struct dataset_writer *w = dataset_writer_new(to, err);
+	struct sample_row row[100];
+	struct group_facts facts;
+	struct schema s;
+	int ret = w ? 0 : -1;
+
+	sample_schema(&s);
+	if (w)
+		dataset_writer_without_rows(w, 0x1234);
+	for (size_t g = 0; ret == 0 && g < NGROUP; g++) {
+		fill_rows(row, g);
+		sample_facts(&facts, &s, group_key[g], row, group_rows[g]);
+		facts.ordinal = (uint32_t)g;
+		ret = dataset_writer_group(w, &s, &facts, err);
+		facts_release(&facts);
+	}
 	if (ret == 0)
 		ret = dataset_writer_commit(w, &s, &totals, err);
 	else
@@ -167,6 +197,45 @@ trip(void)
 
 	CHECK_OK(write_sample(in_dir("a"), 0, &err), err);
 	check_sample(in_dir("a"));
+}
+
+/* The dataset is what write_facts() made. */
+static void
+check_facts(const char *from)
+{
+	struct error err = ERROR_NONE;
+	struct dataset *d = dataset_open_facts(from, &err);
+	struct group_facts facts;
+
+	CHECK_STR(err.text, "");
+	if (!d)
+		return;
+	CHECK(!dataset_has_rows(d));
+	CHECK_INT(dataset_fingerprint(d), 0x1234);
+	CHECK_INT(dataset_totals(d)->rows, 147);
+	CHECK_INT(dataset_totals(d)->blocks, 0);
+	for (size_t g = 0; g < NGROUP; g++) {
+		CHECK_OK(dataset_read_facts(d, g, &facts, &err), err);
+		CHECK_INT(facts_rows(&facts), group_rows[g]);
+		CHECK_INT(dataset_index(d)->group[g].nblock, 0);
+		facts_release(&facts);
+	}
+	dataset_free(d);
+}
+
+static void
+without_rows(void)
+{
+	struct error err = ERROR_NONE;
+	char want[128];
+
+	CHECK_OK(write_facts(in_dir("facts"), &err), err);
+	check_facts(in_dir("facts"));
+	snprintf(want, sizeof(want),
+		 "%s/facts: has no rows: it was made from a stream", dir);
+	CHECK(!dataset_open(in_dir("facts"), &err));
+	CHECK_INT(err.code, EXIT_CORRUPT);
+	CHECK_STR(err.text, want);
 }
 
 static void
@@ -451,9 +520,14 @@ manifest_refused(const char *from, const char *to, const char *text)
 static void
 manifests(void)
 {
+	manifest_refused("\"version\": 1", "\"version\": 3",
+			 "/manifest.json: dataset of format version 3; this "
+			 "program reads versions 1 and 2");
 	manifest_refused("\"version\": 1", "\"version\": 2",
-			 "/manifest.json: dataset of format version 2; this "
-			 "program reads version 1");
+			 "/manifest.json: \"facts_fingerprint\": missing");
+	manifest_refused("\"block_files\"",
+			 "\"facts_fingerprint\": 1, \"block_files\"",
+			 "/manifest.json: unknown key \"facts_fingerprint\"");
 	manifest_refused("kp-dataset", "kp-data",
 			 "/manifest.json: not the manifest of a kp dataset");
 	manifest_refused("\"train\"", "\"trian\"",
@@ -512,19 +586,31 @@ check_equal_files(const char *a, const char *b, const char *base)
 static void
 golden_reads(void)
 {
-	check_sample(golden_path());
+	check_sample(golden_path_of(GOLDEN));
 }
 
 static void
 golden_bytes(void)
 {
-	const char *golden = golden_path();
+	const char *golden = golden_path_of(GOLDEN);
 
 	CHECK_INT(entries_of(golden), 4);
 	check_equal_files(golden, in_dir("a"), MANIFEST_FILE);
 	check_equal_files(golden, in_dir("a"), INDEX_FILE);
 	check_equal_files(golden, in_dir("a"), GROUPS_FILE);
 	check_equal_files(golden, in_dir("a"), "blocks-00000.kpb");
+}
+
+static void
+golden_facts(void)
+{
+	const char *golden = golden_path_of(GOLDEN_FACTS);
+
+	check_facts(golden);
+	CHECK_INT(entries_of(golden), 3);
+	check_equal_files(golden, in_dir("facts"), MANIFEST_FILE);
+	check_equal_files(golden, in_dir("facts"), INDEX_FILE);
+	check_equal_files(golden, in_dir("facts"), GROUPS_FILE);
 }
 
 /* An index of n blocks, ten to a group. */
@@ -639,8 +725,10 @@ write_golden(void)
 {
 	struct error err = ERROR_NONE;
 
-	io_remove_tree(golden_path());
-	if (write_sample(golden_path(), 0, &err) == 0)
+	io_remove_tree(golden_path_of(GOLDEN));
+	io_remove_tree(golden_path_of(GOLDEN_FACTS));
+	if (write_sample(golden_path_of(GOLDEN), 0, &err) == 0 &&
+	    write_facts(golden_path_of(GOLDEN_FACTS), &err) == 0)
 		return 0;
 	fprintf(stderr, "%s\n", err.text);
 	return 1;
@@ -656,6 +744,9 @@ main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	check_run("a dataset survives the disk", trip);
+	check_run("a dataset without rows has facts alone, and is for those "
+		  "who ask for no more",
+		  without_rows);
 	check_run("many block files are one dataset with one fingerprint",
 		  many_files);
 	check_run("the path of a dataset is absolute", absolute);
@@ -675,6 +766,8 @@ main(void)
 	check_run("the golden dataset is read", golden_reads);
 	check_run("the golden dataset's bytes are those written today",
 		  golden_bytes);
+	check_run("so are those of the golden dataset without rows",
+		  golden_facts);
 	check_run("an index of 1,000,000 blocks is read in under a second",
 		  large);
 	io_remove_tree(dir);
