@@ -1,9 +1,8 @@
 #include "model/optim.h"
 
 #include <math.h>
-#include <string.h>
 #include "base/fmath.h"
-#include "model/glm_kernel.h"
+#include "base/isa.h"
 #include "model/optim_kernel.h"
 
 size_t
@@ -15,15 +14,17 @@ optim_moments(const struct optim_rule *r)
 static const struct optim_kernel *
 kernel(void)
 {
-#ifndef KP_ONLY_BASE
-	const char *isa = glm_kernel_choose()->isa;
-
-	if (strcmp(isa, "avx512") == 0)
-		return &optim_kernel_avx512;
-	if (strcmp(isa, "avx2") == 0)
-		return &optim_kernel_avx2;
-#endif
+#ifdef KP_ONLY_BASE
 	return &optim_kernel_base;
+#else
+	static const struct optim_kernel *const of[] = {
+	    [ISA_BASE] = &optim_kernel_base,
+	    [ISA_AVX2] = &optim_kernel_avx2,
+	    [ISA_AVX512] = &optim_kernel_avx512,
+	};
+
+	return of[isa_choose()];
+#endif
 }
 
 struct optim_step
