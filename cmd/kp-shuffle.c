@@ -1,0 +1,216 @@
+/* kp-shuffle - the records of a file in an order that is good for SGD. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/opt.h"
+#include "base/progress.h"
+#include "shuffle/textshuffle.h"
+
+#define THREADS_MAX 64
+
+static const char *method = "corgipile", *format = "lines";
+static const char *buffer, *rank, *state, *resume, *tmpdir;
+static uint64_t block_bytes;
+static int64_t seed = 1, epochs = 1, epoch = -1, threads = 1;
+static bool header, even, single_buffer, stats;
+
+static const struct opt options[] = {
+    {"method", 0, OPT_STRING, &method, "METHOD",
+     "corgipile, or to compare: none, once, epoch, window, mrs, block", 0, 0},
+    {"block-size", 0, OPT_BYTES, &block_bytes, "SIZE",
+     "bytes of a block (default 10M; less, so that a buffer has\n"
+     "100 blocks)",
+     0, 0},
+    {"buffer", 0, OPT_STRING, &buffer, "SIZE",
+     "bytes of a buffer, or a share of the input (default 10%, but\n"
+     "1M at least); memory is twice that and 64M",
+     0, 0},
+    {"seed", 0, OPT_INT, &seed, "N", "of the order", 0, 0x1p53},
+    {"epochs", 0, OPT_INT, &epochs, "N",
+     "how many times over, each in another order", 1, 1e9},
+    {"epoch", 0, OPT_INT, &epoch, "K", "that one alone, counted from 0", 0,
+     1e9},
+    {"rank", 0, OPT_STRING, &rank, "I/P",
+     "part I (from 0) of P that have every record once together", 0, 0},
+    {"even", 0, OPT_FLAG, &even, NULL,
+     "ranks of equal numbers of records, give or take one", 0, 0},
+    {"format", 0, OPT_STRING, &format, "FORMAT",
+     "lines, csv (line ends in quotes), libsvm", 0, 0},
+    {"header", 0, OPT_FLAG, &header, NULL, "the first record stays first, once",
+     0, 0},
+    {"state", 0, OPT_STRING, &state, "FILE",
+     "keep there how far the output has come", 0, 0},
+    {"resume", 0, OPT_STRING, &resume, "FILE",
+     "go on from there, with the same options", 0, 0},
+    {"tmpdir", 0, OPT_STRING, &tmpdir, "DIR",
+     "for a copy of a pipe, and of once and epoch (default: $TMPDIR\n"
+     "or /tmp)",
+     0, 0},
+    {"jobs", 'j', OPT_INT, &threads, "N", "threads that read", 1, THREADS_MAX},
+    {"single-buffer", 0, OPT_FLAG, &single_buffer, NULL,
+     "fill and write in turn, to compare", 0, 0},
+    {"stats", 0, OPT_FLAG, &stats, NULL,
+     "sizes, memory and seconds on stderr at the end", 0, 0},
+    {0},
+};
+
+static const struct opt_program program = {
+    .usage = "[OPTION...] [FILE]",
+    .purpose = "Write the records of a file in an order that is good for SGD.",
+    .examples = "  kp-shuffle --epochs 5 big.svm | trainer\n"
+		"  kp-shuffle --format csv --header --buffer 2G big.csv\n"
+		"  kp-shuffle --rank 0/4 --even big.txt > part0\n",
+    .opt = options,
+    .operands_min = 0,
+    .operands_max = 1,
+};
+
+/* "I/P" */
+static struct order_rank
+parse_rank(const char *text)
+{
+	struct order_rank r = {.even = even};
+	const char *slash = text ? strchr(text, '/') : NULL;
+	int64_t part = 0, parts = 0;
+	char first[12] = "";
+
+	if (!text) {
+		if (even)
+			dief(EXIT_USAGE, "--even needs --rank");
+		return (struct order_rank){0};
+	}
+	if (slash && slash - text < (long)sizeof(first))
+		memcpy(first, text, (size_t)(slash - text));
+	if (!slash || opt_parse_int(first, &part) < 0 ||
+	    opt_parse_int(slash + 1, &parts) < 0 || part < 0 || part >= parts ||
+	    parts > UINT16_MAX)
+		dief(EXIT_USAGE,
+		     "--rank: not I/P with 0 <= I < P <= %d: \"%s\"",
+		     UINT16_MAX, text);
+	r.rank = (uint32_t)part;
+	r.ranks = (uint32_t)parts;
+	return r;
+}
+
+static const char *
+temporary_folder(void)
+{
+	if (!tmpdir)
+		tmpdir = getenv("TMPDIR");
+	return tmpdir && *tmpdir ? tmpdir : "/tmp";
+}
+
+static struct textshuffle_options
+text_options(const char *path)
+{
+	struct textshuffle_options o = {
+	    .file = {.path = path,
+		     .header = header,
+		     .tmpdir = temporary_folder()},
+	    .seed = (uint64_t)seed,
+	    .first_epoch = epoch < 0 ? 0 : (uint64_t)epoch,
+	    .epochs = (uint64_t)epochs,
+	    .part = parse_rank(rank),
+	    .block_bytes = block_bytes,
+	    .threads = (unsigned)threads,
+	    .single_buffer = single_buffer,
+	    .state_path = state,
+	    .resume_path = resume,
+	};
+	struct error err = ERROR_NONE;
+
+	if (shuffle_method_parse(method, &o.method, &err) < 0) {
+		error_context(&err, "--method");
+		die(&err);
+	}
+	if (text_format_parse(format, &o.file.format, &err) < 0) {
+		error_context(&err, "--format");
+		die(&err);
+	}
+	if (buffer && buffer_size_parse(buffer, &o.buffer, &err) < 0)
+		die(&err);
+	return o;
+}
+
+/* How well a buffer mixes goes by the number of its blocks. */
+static void
+advise(const struct textshuffle_options *o, const struct textshuffle_facts *f)
+{
+	bool blocks =
+	    o->method == SHUFFLE_CORGIPILE || o->method == SHUFFLE_BLOCK;
+
+	if (!blocks || f->covers || f->buffer_blocks >= TEXTSHUFFLE_GOOD_BLOCKS)
+		return;
+	warning("a buffer has %zu blocks, too few to mix well; "
+		"--block-size %" PRIu64 " gives %d",
+		f->buffer_blocks, f->good_block_bytes, TEXTSHUFFLE_GOOD_BLOCKS);
+}
+
+/* The most memory that was resident, in bytes; 0 if unknown. */
+static uint64_t
+resident_peak(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	uint64_t kb = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmHWM: %" SCNu64, &kb) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kb * 1024;
+}
+
+static void
+print_stats(const struct textshuffle_facts *f,
+	    const struct textshuffle_stats *s, double seconds)
+{
+	fprintf(stderr,
+		"blocks %zu\nblock_bytes %" PRIu64 "\nbuffer_bytes %" PRIu64
+		"\nbuffer_blocks %zu\nrecords %" PRIu64
+		"\nbytes_written %" PRIu64 "\nbytes_read %" PRIu64
+		"\ncopy_bytes %" PRIu64 "\nresident_bytes %" PRIu64
+		"\nseconds %.3f\nwaited_seconds %.3f\n",
+		f->blocks, f->block_bytes, f->buffer_bytes, f->buffer_blocks,
+		s->records, s->bytes_written, s->bytes_read, s->copy_bytes,
+		resident_peak(), seconds, s->waited);
+}
+
+static void
+shuffle_text(const char *path)
+{
+	struct textshuffle_options o = text_options(path);
+	struct textshuffle_stats s = {0};
+	struct error err = ERROR_NONE;
+	double start = clock_sec();
+	struct textshuffle *t = textshuffle_new(&o, &err);
+
+	if (!t)
+		die(&err);
+	advise(&o, textshuffle_facts(t));
+	if (textshuffle_run(t, STDOUT_FILENO, "standard output", &s, &err) < 0)
+		die(&err);
+	if (stats)
+		print_stats(textshuffle_facts(t), &s, clock_sec() - start);
+	textshuffle_free(t);
+}
+
+int
+main(int argc, char **argv)
+{
+	int first = opt_parse(&program, argc, argv);
+	const char *path = first < argc ? argv[first] : "-";
+
+	if (epoch >= 0 && epochs != 1)
+		dief(EXIT_USAGE, "--epoch is one, --epochs all up to it: "
+				 "give one of them");
+	if (first == argc && isatty(STDIN_FILENO))
+		opt_short_help(&program);
+	shuffle_text(path);
+	close_stdout();
+	return EXIT_DONE;
+}

@@ -1,0 +1,141 @@
+#include "shuffle/statekeeper.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+
+struct state_keeper {
+	const char *path;
+	sigset_t signals, before; /* those we wait for; the mask before */
+	pthread_t thread;
+
+	pthread_mutex_t lock; /* of what follows */
+	struct shuffle_state at, saved;
+	bool ending;
+	struct error failure;
+};
+
+/* Dies of a signal that has been waited for, as if it had not. */
+static void
+die_of(int sig)
+{
+	sigset_t one;
+
+	signal(sig, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	raise(sig);
+}
+
+static void *
+keep(void *arg)
+{
+	struct state_keeper *k = arg;
+	const struct timespec second = {1, 0};
+	bool ending = false;
+
+	while (!ending) {
+		int sig = sigtimedwait(&k->signals, NULL, &second);
+		struct shuffle_state at;
+		struct error err = ERROR_NONE;
+
+		pthread_mutex_lock(&k->lock);
+		at = k->at;
+		ending = k->ending;
+		pthread_mutex_unlock(&k->lock);
+		if (ending || memcmp(&at, &k->saved, sizeof(at)) != 0) {
+			shufflestate_save(k->path, &at, &err);
+			k->saved = at;
+		}
+		if (sig == SIGTERM || sig == SIGINT)
+			die_of(sig);
+		pthread_mutex_lock(&k->lock);
+		if (err.code != EXIT_DONE)
+			k->failure = err;
+		pthread_mutex_unlock(&k->lock);
+	}
+	return NULL;
+}
+
+/* SIGUSR1 is how the end wakes the thread. */
+static void
+choose_signals(struct state_keeper *k)
+{
+	static const int stop[] = {SIGTERM, SIGINT};
+	struct sigaction old;
+
+	sigemptyset(&k->signals);
+	sigaddset(&k->signals, SIGUSR1);
+	for (size_t i = 0; i < 2; i++)
+		if (sigaction(stop[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			sigaddset(&k->signals, stop[i]);
+	pthread_sigmask(SIG_BLOCK, &k->signals, &k->before);
+}
+
+struct state_keeper *
+state_keeper_new(const char *path, const struct shuffle_state *at,
+		 struct error *err)
+{
+	struct state_keeper *k = xcalloc(1, sizeof(*k));
+
+	k->path = path;
+	k->at = *at;
+	k->saved = *at;
+	if (shufflestate_save(path, at, err) < 0) {
+		free(k);
+		return NULL;
+	}
+	pthread_mutex_init(&k->lock, NULL);
+	choose_signals(k);
+	errno = pthread_create(&k->thread, NULL, keep, k);
+	if (errno) {
+		error_sys(err, "cannot start a thread");
+		free(k);
+		return NULL;
+	}
+	return k;
+}
+
+int
+state_keeper_move(struct state_keeper *k, const struct shuffle_state *at,
+		  struct error *err)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&k->lock);
+	k->at = *at;
+	if (k->failure.code != EXIT_DONE) {
+		*err = k->failure;
+		ret = -1;
+	}
+	pthread_mutex_unlock(&k->lock);
+	return ret;
+}
+
+int
+state_keeper_end(struct state_keeper *k, struct error *err)
+{
+	int ret = 0;
+
+	if (!k)
+		return 0;
+	pthread_mutex_lock(&k->lock);
+	k->ending = true;
+	pthread_mutex_unlock(&k->lock);
+	pthread_kill(k->thread, SIGUSR1);
+	pthread_join(k->thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &k->before, NULL);
+	if (k->failure.code != EXIT_DONE) {
+		*err = k->failure;
+		ret = -1;
+	}
+	pthread_mutex_destroy(&k->lock);
+	free(k);
+	return ret;
+}

@@ -1,0 +1,88 @@
+#ifndef KP_SHUFFLE_TEXTFILE_H
+#define KP_SHUFFLE_TEXTFILE_H
+
+/*
+ * textfile - a file of records as blocks: runs of whole records of about one
+ * size, any of which can be read without the others.
+ *
+ * A record is a line (lines, libsvm), or of csv one that may hold line ends
+ * inside double quotes (RFC 4180): see textscan.  Its bytes, line end and
+ * all, are what the file has.  If the last one has no line end it gets the
+ * file's: CRLF if the first record ends so, else LF.  A header, if there is
+ * one, is the first record, and of no block.
+ *
+ * All offsets count from the first byte behind the header.  Block k holds the
+ * records that begin in [k S, (k + 1) S) for block size S: none, if a long one
+ * reaches over it.  In a file of lines the borders are found when a block is
+ * asked for; csv, and counting, take one pass over the file beforehand.
+ *
+ * A regular file is read by offsets, standard input too if it is one; all else
+ * is copied to a file without a name in tmpdir first.  Messages count bytes of
+ * the file from 0, header included.  Not for use by several threads at once,
+ * but for textfile_read().
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+
+enum text_format { TEXT_LINES, TEXT_CSV, TEXT_LIBSVM, TEXT_FORMAT_COUNT };
+/* EXIT_USAGE, with the names there are, if text is none. */
+int text_format_parse(const char *text, enum text_format *f, struct error *err);
+const char *text_format_name(enum text_format f);
+
+struct textfile_options {
+	const char *path; /* NULL, "-": standard input */
+	enum text_format format;
+	bool header;
+	const char *tmpdir;
+};
+
+struct textfile;
+/* Compressed files are EXIT_DATA, directories EXIT_CANNOT. */
+struct textfile *textfile_open(const struct textfile_options *o,
+			       struct error *err);
+void textfile_free(struct textfile *t); /* NULL is legal */
+
+const char *textfile_name(const struct textfile *t); /* for messages */
+bool textfile_quotes(const struct textfile *t);	     /* of textscan */
+/* The header with its line end; *n = 0 if there is none. */
+const char *textfile_header(const struct textfile *t, size_t *n);
+/* Bytes of all records, the line end that was supplied included. */
+uint64_t textfile_bytes(const struct textfile *t);
+/* Mean bytes of a record, from samples all over the file. */
+double textfile_record_bytes(const struct textfile *t);
+/* Hash of the file's size and of the samples: 64 of 16 KB, evenly spaced, the
+ * first and the last bytes among them; up to 1 MB, of all. */
+uint64_t textfile_fingerprint(const struct textfile *t);
+/* Read from the file so far, for whatever purpose. */
+uint64_t textfile_bytes_read(const struct textfile *t);
+
+struct text_blocks {
+	uint64_t block_bytes; /* S >= 1; at most 2^32 - 2 blocks */
+	uint64_t longest;     /* what a record may have, header too */
+	bool count;	      /* the records of each block are wanted */
+};
+/* Cuts the file into blocks; once, before what is below.  A longer record is
+ * EXIT_DATA "FILE: byte N is in a record longer than M bytes", found at once
+ * by a pass, or else when its block is asked for. */
+int textfile_cut(struct textfile *t, const struct text_blocks *b,
+		 struct error *err);
+size_t textfile_blocks(const struct textfile *t);
+/* Records of each block, NULL if nobody has counted. */
+const uint32_t *textfile_rows(const struct textfile *t);
+
+struct text_run {
+	uint64_t start, bytes;
+};
+int textfile_block(struct textfile *t, size_t block, struct text_run *run,
+		   struct error *err);
+/* Asks the system to have it ready soon. */
+void textfile_will_need(const struct textfile *t, struct text_run run);
+/* Exactly these bytes, which textfile_block() told of.  A file that has become
+ * shorter is EXIT_CORRUPT. */
+int textfile_read(struct textfile *t, struct text_run run, void *p,
+		  struct error *err);
+
+#endif

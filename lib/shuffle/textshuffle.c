@@ -1,0 +1,514 @@
+#include "shuffle/textshuffle.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "shuffle/bucket.h"
+#include "shuffle/reservoir.h"
+#include "shuffle/shufflestate.h"
+#include "shuffle/sink.h"
+#include "shuffle/textpipe.h"
+
+#define MB ((uint64_t)1 << 20)
+#define BLOCK_MAX (10 * MB) /* when it is ours to choose */
+#define BLOCK_MIN ((uint64_t)512)
+#define BLOCKS_MAX ((uint64_t)1 << 21) /* up to 16 bytes each are kept */
+#define BUFFER_MIN MB		       /* when it is ours to choose */
+#define BUFFER_MAX (4080 * MB)	       /* offsets in it have 32 bits */
+#define BUFFER_SHARE 0.1
+#define OVERHANG_MAX (8 * MB) /* of long records, beyond the blocks */
+#define STREAM_BLOCK (4 * MB) /* read at once where all is in stored order */
+#define INDEX_EACH ((double)sizeof(uint32_t))
+
+struct textshuffle {
+	struct textshuffle_options o;
+	struct textshuffle_facts facts;
+	struct textfile *file;
+	struct order *order;
+	struct shuffle_state at; /* where to begin */
+	uint64_t end;		 /* epoch behind the last */
+	const struct text_kernel *kernel;
+	struct textout *out;
+	struct textshuffle_stats stats;
+};
+
+/* Whether records go through a method of their own, one by one. */
+static bool
+is_stream(enum shuffle_method m)
+{
+	return m == SHUFFLE_ONCE || m == SHUFFLE_EPOCH || m == SHUFFLE_WINDOW ||
+	       m == SHUFFLE_MRS;
+}
+
+/* --- sizes --- */
+
+/* Bytes of memory for a byte of text, its share of the index included. */
+static double
+charge(const struct textshuffle *t)
+{
+	return 1 + INDEX_EACH / textfile_record_bytes(t->file);
+}
+
+static int
+choose_buffer(struct textshuffle *t, struct error *err)
+{
+	const struct buffer_size *b = &t->o.buffer;
+	uint64_t all = textfile_bytes(t->file), bytes = b->bytes;
+	uint32_t ranks = t->o.part.ranks ? t->o.part.ranks : 1;
+
+	if (bytes == 0) {
+		double share = b->share > 0 ? b->share : BUFFER_SHARE;
+
+		bytes = (uint64_t)(share * (double)all * (1 + 1e-12));
+		if (b->share == 0 && bytes < BUFFER_MIN)
+			bytes = BUFFER_MIN;
+		if (bytes / ranks > BUFFER_MAX)
+			bytes = BUFFER_MAX * ranks;
+	}
+	if (bytes / ranks > BUFFER_MAX)
+		return error_set(err, EXIT_USAGE,
+				 "--buffer: at most %" PRIu64 "M",
+				 BUFFER_MAX / MB * ranks);
+	t->facts.buffer_bytes = bytes / ranks;
+	return 0;
+}
+
+static uint64_t
+at_least(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Bytes of text that a buffer holds, beside their index. */
+static uint64_t
+buffer_text(const struct textshuffle *t)
+{
+	return (uint64_t)((double)t->facts.buffer_bytes / charge(t));
+}
+
+static int
+choose_block(struct textshuffle *t, struct error *err)
+{
+	struct textshuffle_facts *f = &t->facts;
+	uint64_t all = textfile_bytes(t->file), text = buffer_text(t);
+	uint64_t least = all / BLOCKS_MAX + 1, block = t->o.block_bytes;
+
+	f->good_block_bytes =
+	    (text < all ? text : all) / TEXTSHUFFLE_GOOD_BLOCKS;
+	f->good_block_bytes = at_least(f->good_block_bytes, 1);
+	if (block == 0) {
+		block = f->good_block_bytes < BLOCK_MAX ? f->good_block_bytes
+							: BLOCK_MAX;
+		block = at_least(block, BLOCK_MIN);
+		if (block > text)
+			block = at_least(text, 1);
+		block = at_least(block, least);
+	}
+	if (block < least)
+		return error_set(err, EXIT_USAGE,
+				 "--block-size: %" PRIu64
+				 " bytes are more than %" PRIu64
+				 " blocks; at least %" PRIu64,
+				 block, BLOCKS_MAX, least);
+	f->block_bytes = block;
+	return 0;
+}
+
+/* n, and whether there is room for one block at all. */
+static int
+choose_blocks_of_buffer(struct textshuffle *t, struct error *err)
+{
+	struct textshuffle_facts *f = &t->facts;
+	uint64_t all = textfile_bytes(t->file);
+	uint64_t first = f->block_bytes < all ? f->block_bytes : all;
+	double need = (double)first * charge(t);
+	uint32_t ranks = t->o.part.ranks ? t->o.part.ranks : 1;
+
+	if ((double)f->buffer_bytes < need)
+		return error_set(err, EXIT_USAGE,
+				 "--buffer: %" PRIu64
+				 " bytes%s are less than a block of %" PRIu64
+				 " and the index of its records; at least "
+				 "%" PRIu64,
+				 f->buffer_bytes, ranks > 1 ? " a rank" : "",
+				 f->block_bytes, ((uint64_t)need + 1) * ranks);
+	f->buffer_blocks = (size_t)at_least(buffer_text(t) / f->block_bytes, 1);
+	f->covers = f->buffer_blocks >=
+		    all / f->block_bytes + (all % f->block_bytes > 0);
+	return 0;
+}
+
+/* --- opening --- */
+
+/* Everything that decides the output, but for the input. */
+static uint64_t
+hash_settings(const struct textshuffle *t)
+{
+	const struct textshuffle_options *o = &t->o;
+	const uint64_t number[] = {
+	    o->file.format,
+	    o->file.header,
+	    o->method,
+	    o->seed,
+	    o->first_epoch,
+	    o->epochs,
+	    o->part.rank,
+	    o->part.ranks,
+	    o->part.even,
+	    t->facts.block_bytes,
+	    t->facts.buffer_bytes,
+	};
+
+	return hash64_seeded(number, sizeof(number), hash64("text", 4));
+}
+
+static int
+choose_start(struct textshuffle *t, struct error *err)
+{
+	uint64_t data = textfile_fingerprint(t->file);
+	uint64_t settings = hash_settings(t);
+
+	t->end = t->o.first_epoch + t->o.epochs;
+	if (t->o.resume_path)
+		return shufflestate_load(t->o.resume_path,
+					 textfile_name(t->file), data, settings,
+					 &t->at, err);
+	t->at = (struct shuffle_state){
+	    .data = data, .settings = settings, .epoch = t->o.first_epoch};
+	return 0;
+}
+
+static int
+check_options(const struct textshuffle_options *o, struct error *err)
+{
+	if (o->part.ranks > 1 &&
+	    (o->method == SHUFFLE_WINDOW || o->method == SHUFFLE_MRS))
+		return error_set(err, EXIT_USAGE,
+				 "--rank: not with --method %s",
+				 shuffle_method_name(o->method));
+	return 0;
+}
+
+static int
+open_all(struct textshuffle *t, struct error *err)
+{
+	bool stream = is_stream(t->o.method);
+	struct text_blocks cut = {0};
+	struct order_spec spec;
+
+	t->file = textfile_open(&t->o.file, err);
+	if (!t->file || choose_buffer(t, err) < 0 || choose_block(t, err) < 0 ||
+	    choose_blocks_of_buffer(t, err) < 0 || choose_start(t, err) < 0)
+		return -1;
+	cut.block_bytes = stream ? STREAM_BLOCK : t->facts.block_bytes;
+	cut.longest = at_least(t->facts.buffer_bytes, 1);
+	cut.count = t->o.part.even && !stream;
+	if (textfile_cut(t->file, &cut, err) < 0)
+		return -1;
+	t->facts.blocks = textfile_blocks(t->file);
+	spec = (struct order_spec){
+	    .method = stream ? SHUFFLE_NONE : t->o.method,
+	    .seed = t->o.seed,
+	    .nblock = t->facts.blocks,
+	    .block_rows = textfile_rows(t->file),
+	    .buffer_blocks = stream ? 1 : t->facts.buffer_blocks,
+	    .part = stream ? (struct order_rank){0} : t->o.part,
+	};
+	t->order = order_new(&spec);
+	return 0;
+}
+
+struct textshuffle *
+textshuffle_new(const struct textshuffle_options *o, struct error *err)
+{
+	struct textshuffle *t = xcalloc(1, sizeof(*t));
+
+	t->o = *o;
+	t->kernel = text_kernel_choose();
+	if (check_options(o, err) < 0 || open_all(t, err) < 0) {
+		textshuffle_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void
+textshuffle_free(struct textshuffle *t)
+{
+	if (!t)
+		return;
+	order_free(t->order);
+	textfile_free(t->file);
+	free(t);
+}
+
+const struct textshuffle_facts *
+textshuffle_facts(const struct textshuffle *t)
+{
+	return &t->facts;
+}
+
+/* --- corgipile, block, none --- */
+
+static struct textpipe *
+new_pipe(struct textshuffle *t, struct error *err)
+{
+	bool stream = is_stream(t->o.method);
+	uint64_t blocks = stream
+			      ? STREAM_BLOCK
+			      : t->facts.block_bytes * t->facts.buffer_blocks;
+	struct textpipe_spec spec = {
+	    .src = {.file = t->file,
+		    .order = t->order,
+		    .indexed = stream || t->o.method == SHUFFLE_CORGIPILE,
+		    .max_bytes = blocks + OVERHANG_MAX,
+		    .threads = t->o.threads},
+	    .epoch = stream ? 0 : t->at.epoch,
+	    .buffer = stream ? 0 : t->at.buffer,
+	    .end = stream ? 1 : t->end,
+	    .single = t->o.single_buffer,
+	};
+
+	if (stream)
+		spec.src.max_bytes += t->facts.buffer_bytes;
+	return textpipe_new(&spec, err);
+}
+
+static int
+run_buffers(struct textshuffle *t, struct error *err)
+{
+	struct textpipe *pipe = new_pipe(t, err);
+	struct textbuffer *b;
+	int ret;
+
+	if (!pipe)
+		return -1;
+	while ((ret = textpipe_next(pipe, &b, err)) > 0)
+		if (textbuffer_write(b, t->out, err) < 0) {
+			ret = -1;
+			break;
+		}
+	t->stats.waited = textpipe_waited(pipe);
+	textpipe_free(pipe);
+	return ret;
+}
+
+/* --- the other methods --- */
+
+/* Where they send their records: those written before are passed over. */
+struct stream_output {
+	struct textshuffle *t;
+	uint64_t skip;
+};
+
+static int
+write_stream(void *ctx, const char *p, size_t n, struct error *err)
+{
+	struct stream_output *o = ctx;
+	struct textshuffle *t = o->t;
+	bool quotes = textfile_quotes(t->file);
+	text_inside inside = 0;
+	uint64_t records = t->kernel->count(p, n, quotes, &inside);
+	size_t before = 0;
+
+	if (o->skip >= records) {
+		o->skip -= records;
+		return 0;
+	}
+	if (o->skip > 0)
+		before = text_skip(p, n, quotes, o->skip);
+	records -= o->skip;
+	o->skip = 0;
+	return textout_write(t->out, p + before, n - before, records, err);
+}
+
+struct feed {
+	void *to;
+	int (*add)(void *to, const char *text, const uint32_t *start, size_t n,
+		   struct error *err);
+};
+
+static int
+add_to_bucket(void *to, const char *text, const uint32_t *start, size_t n,
+	      struct error *err)
+{
+	return bucket_add_text(to, text, start, n, err);
+}
+
+static int
+add_to_reservoir(void *to, const char *text, const uint32_t *start, size_t n,
+		 struct error *err)
+{
+	return reservoir_add_text(to, text, start, n, err);
+}
+
+/* All records in stored order. */
+static int
+feed_all(struct textshuffle *t, const struct feed *feed, struct error *err)
+{
+	struct textpipe *pipe = new_pipe(t, err);
+	struct textbuffer *b;
+	int ret;
+
+	if (!pipe)
+		return -1;
+	while ((ret = textpipe_next(pipe, &b, err)) > 0) {
+		size_t n;
+		struct text_records r = textbuffer_records(b, &n);
+
+		if (feed->add(feed->to, r.text, r.start, n, err) < 0) {
+			ret = -1;
+			break;
+		}
+	}
+	t->stats.waited += textpipe_waited(pipe);
+	textpipe_free(pipe);
+	return ret;
+}
+
+/* A bucket with all records in it, NULL on failure. */
+static struct bucket *
+fill_bucket(struct textshuffle *t, uint64_t key, struct error *err)
+{
+	struct bucket_spec spec = {.tmpdir = t->o.file.tmpdir,
+				   .key = key,
+				   .memory_bytes = t->facts.buffer_bytes,
+				   .expect_bytes = textfile_bytes(t->file)};
+	struct bucket *b = bucket_new(&spec);
+	struct feed feed = {b, add_to_bucket};
+
+	if (feed_all(t, &feed, err) < 0 || bucket_finish(b, err) < 0) {
+		bucket_free(b);
+		return NULL;
+	}
+	t->stats.copy_bytes += bucket_file_bytes(b);
+	return b;
+}
+
+/* This rank's slice of an epoch, from where it is to go on. */
+static int
+emit_bucket(struct textshuffle *t, struct bucket *b, uint64_t epoch,
+	    struct error *err)
+{
+	uint64_t skip = textout_begin(t->out, epoch, 0);
+	struct stream_output to = {t, 0};
+	struct shuffle_sink sink = {write_stream, &to};
+	uint64_t all = bucket_records(b), from = 0, upto = all;
+	const struct order_rank *p = &t->o.part;
+
+	if (p->ranks > 1) {
+		from = (uint64_t)((unsigned __int128)all * p->rank / p->ranks);
+		upto = (uint64_t)((unsigned __int128)all * (p->rank + 1) /
+				  p->ranks);
+	}
+	if (skip >= upto - from)
+		return 0;
+	return bucket_emit(b, from + skip, upto - from - skip, &sink, err);
+}
+
+static int
+run_buckets(struct textshuffle *t, struct error *err)
+{
+	bool once = t->o.method == SHUFFLE_ONCE;
+	struct bucket *b = NULL;
+	int ret = 0;
+
+	for (uint64_t e = t->at.epoch; e < t->end && ret == 0; e++) {
+		uint64_t key = shuffle_key(t->o.seed, 0, once ? 0 : e,
+					   once ? LEVEL_ONCE : LEVEL_TUPLES, 0);
+
+		if (!b)
+			b = fill_bucket(t, key, err);
+		ret = b ? emit_bucket(t, b, e, err) : -1;
+		if (!once) {
+			bucket_free(b);
+			b = NULL;
+		}
+	}
+	bucket_free(b);
+	return ret;
+}
+
+/* One epoch of window or mrs; out of sight if it is only to be remembered. */
+static int
+run_reservoir_epoch(struct textshuffle *t, struct reservoir *r, uint64_t epoch,
+		    bool seen, struct error *err)
+{
+	struct stream_output to = {t, 0};
+	struct shuffle_sink sink = {write_stream, &to};
+	struct feed feed = {r, add_to_reservoir};
+
+	if (seen)
+		to.skip = textout_begin(t->out, epoch, 0);
+	reservoir_begin(r, epoch, seen ? &sink : NULL);
+	if (feed_all(t, &feed, err) < 0)
+		return -1;
+	return reservoir_end(r, err);
+}
+
+static int
+run_reservoir(struct textshuffle *t, struct error *err)
+{
+	double each = textfile_record_bytes(t->file) + INDEX_EACH;
+	struct reservoir_spec spec = {
+	    .method = t->o.method,
+	    .seed = t->o.seed,
+	    .tuples =
+		at_least((uint64_t)((double)t->facts.buffer_bytes / each), 1)};
+	struct reservoir *r;
+	uint64_t e = t->at.epoch;
+	int ret = 0;
+
+	if (spec.tuples > UINT32_MAX)
+		spec.tuples = UINT32_MAX;
+	r = reservoir_new(&spec);
+	if (t->o.method == SHUFFLE_MRS && e > 0 && e < t->end)
+		ret = run_reservoir_epoch(t, r, e - 1, false, err);
+	for (; e < t->end && ret == 0; e++)
+		ret = run_reservoir_epoch(t, r, e, true, err);
+	reservoir_free(r);
+	return ret;
+}
+
+/* --- all --- */
+
+int
+textshuffle_run(struct textshuffle *t, int fd, const char *name,
+		struct textshuffle_stats *stats, struct error *err)
+{
+	struct textout_options out = {.fd = fd,
+				      .name = name,
+				      .quotes = textfile_quotes(t->file),
+				      .state_path = t->o.state_path,
+				      .at = t->at};
+	enum shuffle_method m = t->o.method;
+	struct error late = ERROR_NONE;
+	const char *header;
+	size_t n;
+	int ret;
+
+	t->out = textout_new(&out, err);
+	if (!t->out)
+		return -1;
+	header = textfile_header(t->file, &n);
+	ret = textout_header(t->out, header, n, err);
+	if (ret == 0 && !is_stream(m))
+		ret = run_buffers(t, err);
+	else if (ret == 0 && (m == SHUFFLE_ONCE || m == SHUFFLE_EPOCH))
+		ret = run_buckets(t, err);
+	else if (ret == 0)
+		ret = run_reservoir(t, err);
+	if (ret == 0)
+		textout_finish(t->out, t->end);
+	t->stats.records = textout_records(t->out);
+	t->stats.bytes_written = textout_bytes(t->out);
+	t->stats.bytes_read = textfile_bytes_read(t->file);
+	*stats = t->stats;
+	if (textout_end(t->out, &late) < 0 && ret == 0) {
+		*err = late;
+		ret = -1;
+	}
+	return ret;
+}
