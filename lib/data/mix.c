@@ -127,7 +127,7 @@ pick_heads(const struct picking *p, struct block *out)
 		const struct block *b = &p->from[p->ref[r].block];
 		uint32_t row = p->ref[r].row;
 
-		out->row_group[r] = b->group;
+		out->row_group[r] = b->row_group ? b->row_group[row] : b->group;
 		out->label[r] = b->label[row];
 		out->split[r] = b->split[row];
 		if (out->weight)

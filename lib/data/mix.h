@@ -13,7 +13,7 @@ struct row_ref {
 	uint32_t row;
 };
 
-/* Row i of out is row ref[i] of the n blocks `from`, none of which is mixed.
+/* Row i of out is row ref[i] of the n blocks `from`, which may be mixed.
  * out gets weights if any of them has.  out->first_row is left to the
  * caller. */
 void mix_rows(struct block *out, const struct schema *s,

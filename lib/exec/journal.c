@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,15 @@ trial_done_put(const struct trial_done *t, struct strbuf *sb)
 	put_f64(sb, t->sec);
 	put_bytes(sb, t->reason, strnlen(t->reason, sizeof t->reason));
 	put_bytes(sb, t->model, t->model_bytes);
+}
+
+void
+trial_done_score(struct trial_done *t, const struct metric *m)
+{
+	for (int k = 0; k < METRIC_COUNT; k++)
+		t->metric[k] = m ? metric_value(m, (enum metric_kind)k) : NAN;
+	t->holdout_weight = m ? metric_weight(m) : 0;
+	t->holdout_rows = m ? metric_rows(m) : 0;
 }
 
 int

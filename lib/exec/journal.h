@@ -50,6 +50,10 @@ struct trial_done {
 	size_t model_bytes;
 };
 
+/* Fills in metrics, weight and rows from m; undefined ones and, if m is NULL,
+ * all are NaN. */
+void trial_done_score(struct trial_done *t, const struct metric *m);
+
 /* How far a config is: epochs completed; Sequential: and of the epoch under
  * way, holders visited and training rows of the present one seen. */
 struct position {

@@ -114,27 +114,6 @@ put_done(struct ledger *l, const struct trial_done *d, struct error *err)
 	return rc;
 }
 
-/* Hold-out metrics of a lane that has a model. */
-static void
-fill_metrics(struct trial_done *d, const struct metric *m, enum task task)
-{
-	for (int k = 0; k < METRIC_COUNT; k++) {
-		enum metric_kind kind = (enum metric_kind)k;
-
-		if (metric_applies(kind, task))
-			d->metric[k] = metric_value(m, kind);
-	}
-	d->holdout_weight = metric_weight(m);
-	d->holdout_rows = metric_rows(m);
-}
-
-static void
-no_metrics(struct trial_done *d)
-{
-	for (int k = 0; k < METRIC_COUNT; k++)
-		d->metric[k] = NAN;
-}
-
 int
 ledger_lane(struct ledger *l, const struct gaptask *t, uint32_t lane,
 	    struct error *err)
@@ -150,11 +129,10 @@ ledger_lane(struct ledger *l, const struct gaptask *t, uint32_t lane,
 	struct strbuf model = STRBUF_INIT;
 	int rc;
 
-	no_metrics(&d);
+	trial_done_score(&d, NULL);
 	snprintf(d.reason, sizeof d.reason, "%s", r->reason);
 	if (r->status != LANE_DIVERGED) {
-		fill_metrics(&d, t->full[lane],
-			     dataset_schema(t->held->spec.data)->task);
+		trial_done_score(&d, t->full[lane]);
 		t->ops->save(t->pack, lane, SAVE_MODEL, &model);
 	}
 	d.model = model.buf;
@@ -179,7 +157,7 @@ ledger_unstarted(struct ledger *l, uint32_t group, const uint32_t *config,
 				       .objective = NAN,
 				       .sec = ledger_now(l)};
 
-		no_metrics(&d);
+		trial_done_score(&d, NULL);
 		snprintf(d.reason, sizeof d.reason, "%.47s", why.text);
 		if (put_done(l, &d, err))
 			return -1;

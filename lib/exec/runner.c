@@ -1,16 +1,15 @@
 #include "exec/runner.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/progress.h"
-#include "data/groupkey.h"
+#include "exec/stopsignal.h"
+#include "exec/trialfile.h"
 #include "exec/workers.h"
 
 /* After the first failure, how long to listen for the others' words. */
@@ -27,102 +26,16 @@ group_status_name(enum group_status s)
 	return name[s];
 }
 
-static volatile sig_atomic_t signals_got;
-
-static void
-on_signal(int sig)
-{
-	(void)sig;
-	if (++signals_got > 1)
-		_exit(EXIT_STOPPED); /* the workers go with us */
-}
-
 struct run {
 	const struct runner_options *o;
 	const struct index *index;
 	enum metric_kind by;
 	struct workers workers;
 	struct progress *progress;
-	FILE *trials;	   /* NULL: not asked for */
+	struct trialfile *trials; /* NULL: not asked for */
 	double stop_sec;   /* when the workers were asked to stop; 0: not */
 	double failed_sec; /* when a failure was first seen; 0: none */
 };
-
-/* --- trial records as JSON lines --- */
-
-static void
-open_record(const struct run *r, struct jout *j, struct strbuf *sb,
-	    const struct trial *t)
-{
-	const struct index_group *g = &r->index->group[t->group];
-
-	jout_begin(j, sb, 0);
-	jout_object(j);
-	jout_key(j, "group");
-	groupkey_json(r->index->keys + g->key_offset, g->key_bytes, j);
-	jout_key(j, "config");
-	jout_uint(j, t->config);
-	jout_key(j, "epoch");
-	jout_uint(j, t->epoch);
-	jout_key(j, "loss");
-	jout_real(j, t->loss);
-}
-
-static void
-close_record(const struct run *r, struct jout *j, struct strbuf *sb, double sec)
-{
-	jout_key(j, "sec");
-	jout_real(j, sec);
-	jout_end_object(j);
-	strbuf_addch(sb, '\n');
-	fwrite(sb->buf, 1, sb->len, r->trials);
-	strbuf_reset(sb);
-}
-
-static void
-print_trial(const struct run *r, const struct trial *t)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct jout j;
-
-	open_record(r, &j, &sb, t);
-	jout_key(&j, "status");
-	jout_cstr(&j, "step");
-	jout_key(&j, "metrics");
-	jout_object(&j);
-	jout_key(&j, metric_name(r->by));
-	jout_real(&j, t->holdout);
-	jout_end_object(&j);
-	close_record(r, &j, &sb, t->sec);
-	strbuf_release(&sb);
-}
-
-static void
-print_done(const struct run *r, const struct trial_done *d)
-{
-	struct trial t = {d->group, d->config, d->epoch, d->loss, 0, d->sec};
-	struct strbuf sb = STRBUF_INIT;
-	struct jout j;
-
-	open_record(r, &j, &sb, &t);
-	jout_key(&j, "status");
-	jout_cstr(&j, lane_status_name(d->status));
-	jout_key(&j, "reason");
-	jout_cstr(&j, d->reason);
-	jout_key(&j, "objective");
-	jout_real(&j, d->objective);
-	jout_key(&j, "holdout_rows");
-	jout_uint(&j, d->holdout_rows);
-	jout_key(&j, "metrics");
-	jout_object(&j);
-	for (int k = 0; k < METRIC_COUNT; k++) {
-		jout_key(&j, metric_name((enum metric_kind)k));
-		jout_real(&j, d->metric[k]);
-	}
-	jout_end_object(&j);
-	close_record(r, &j, &sb, d->sec);
-	strbuf_release(&sb);
-}
 
 /* --- messages of workers --- */
 
@@ -169,12 +82,12 @@ on_message(struct run *r, const struct message *m)
 	case TAG_TRIAL:
 		if (trial_get(&t, &c) == 0 &&
 		    valid_record(r, t.group, t.config))
-			print_trial(r, &t);
+			trialfile_step(r->trials, r->index, r->by, &t);
 		break;
 	case TAG_DONE:
 		if (trial_done_get(&d, &c) == 0 &&
 		    valid_record(r, d.group, d.config))
-			print_done(r, &d);
+			trialfile_done(r->trials, r->index, &d);
 		break;
 	case TAG_FINISHED:
 		w->finished = true;
@@ -236,8 +149,8 @@ watch(struct run *r)
 		if (got == 1)
 			on_message(r, &m);
 		else if (r->trials)
-			fflush(r->trials);
-		if (signals_got && r->stop_sec == 0)
+			trialfile_flush(r->trials);
+		if (stopsignal_count() && r->stop_sec == 0)
 			ask_to_stop(r);
 		if (workers_reap(&r->workers) && r->failed_sec == 0)
 			r->failed_sec = clock_sec();
@@ -281,21 +194,22 @@ tally_group(const struct tally *t, size_t group, struct run_summary *sum)
 		sum->failed++;
 }
 
-static int
-summarise(const struct runner_options *o, struct run_summary *sum,
-	  struct error *err)
+int
+runner_summarise(const char *run, const struct plan *plan,
+		 const struct dataset *data, struct run_summary *sum,
+		 struct error *err)
 {
-	const struct index *ix = dataset_index(o->data);
-	const struct schema *schema = dataset_schema(o->data);
-	struct tally t = {o->plan->space.nconfig, ix->ngroup, NULL};
+	const struct index *ix = dataset_index(data);
+	const struct schema *schema = dataset_schema(data);
+	struct tally t = {plan->space.nconfig, ix->ngroup, NULL};
 	struct journal_reader reader = {.done = tally_done, .ctx = &t};
 	int rc;
 
 	t.seen = xcalloc(t.ngroup * t.nconfig + 1, 1);
-	rc = journal_read(o->run, plan_identity(o->plan), &reader, err);
+	rc = journal_read(run, plan_identity(plan), &reader, err);
 	sum->groups = ix->ngroup;
 	for (size_t g = 0; rc == 0 && g < ix->ngroup; g++) {
-		if (plan_fallback_reason(o->plan, schema, &ix->group[g]))
+		if (plan_fallback_reason(plan, schema, &ix->group[g]))
 			sum->fallback++;
 		else
 			tally_group(&t, g, sum);
@@ -352,63 +266,13 @@ run_workers(struct run *r, struct error *err)
 	return rc;
 }
 
-/* A signal that was ignored when we were started (nohup, a shell's
- * background) stays so. */
-static void
-catch_signals(void)
-{
-	static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction sa = {.sa_handler = on_signal}, old;
-
-	signals_got = 0;
-	sigemptyset(&sa.sa_mask);
-	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
-		if (sigaction(caught[i], NULL, &old) == 0 &&
-		    old.sa_handler != SIG_IGN)
-			sigaction(caught[i], &sa, NULL);
-	}
-}
-
-/* Nothing is lost by opening: only a new run empties the file. */
-static int
-open_trials(struct run *r, struct error *err)
-{
-	const char *path = r->o->trials;
-
-	if (path == NULL)
-		return 0;
-	r->trials = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
-	return r->trials ? 0 : error_sys(err, "%s", path);
-}
-
-static int
-empty_trials(struct run *r, struct error *err)
-{
-	struct stat st;
-
-	if (r->trials == NULL || r->trials == stdout ||
-	    fstat(fileno(r->trials), &st) || !S_ISREG(st.st_mode))
-		return 0;
-	if (ftruncate(fileno(r->trials), 0))
-		return error_sys(err, "%s", r->o->trials);
-	return 0;
-}
-
 static int
 close_trials(struct run *r, struct error *err)
 {
-	bool bad;
+	struct trialfile *f = r->trials;
 
-	if (r->trials == NULL)
-		return 0;
-	bad = fflush(r->trials) || ferror(r->trials);
-	if (r->trials != stdout)
-		bad |= fclose(r->trials) != 0;
 	r->trials = NULL;
-	if (bad)
-		return error_set(err, EXIT_CANNOT,
-				 "trial records could not be written");
-	return 0;
+	return trialfile_close(f, err);
 }
 
 /* What there is to do of a run that is locked. */
@@ -420,7 +284,7 @@ run_locked(struct run *r, struct run_summary *sum, struct error *err)
 	double start = clock_sec();
 	int rc = rundir_load_summary(o->run, sum, err);
 
-	if (rc < 0 || summarise(o, &so_far, err))
+	if (rc < 0 || runner_summarise(o->run, o->plan, o->data, &so_far, err))
 		return -1;
 	if (rc == 1 && so_far.trials >= sum->trials) {
 		sum->already = true;
@@ -431,12 +295,12 @@ run_locked(struct run *r, struct run_summary *sum, struct error *err)
 		if (rundir_drop_summary(o->run, err))
 			return -1;
 	}
-	catch_signals();
+	stopsignal_catch();
 	if (run_workers(r, err) || close_trials(r, err))
 		return -1;
 	*sum =
 	    (struct run_summary){.before = so_far.trials, .lost = so_far.lost};
-	if (summarise(o, sum, err))
+	if (runner_summarise(o->run, o->plan, o->data, sum, err))
 		return -1;
 	sum->sec = clock_sec() - start;
 	return rundir_save_summary(o->run, sum, err);
@@ -452,12 +316,12 @@ runner_run(const struct runner_options *o, struct run_summary *sum,
 	struct error later = ERROR_NONE;
 	int lock, rc;
 
-	if (open_trials(&r, err))
+	if (o->trials && (r.trials = trialfile_open(o->trials, err)) == NULL)
 		return -1;
 	lock = rundir_enter(o->run, o->waiting, err);
 	rc = lock < 0 ? -1 : rundir_put_plan(o->run, o->plan, err);
 	if (rc == 1)
-		rc = empty_trials(&r, err);
+		rc = r.trials ? trialfile_empty(r.trials, err) : 0;
 	if (rc == 0)
 		rc = run_locked(&r, sum, err);
 	if (close_trials(&r, rc ? &later : err))

@@ -33,6 +33,11 @@ struct runner_options {
 int runner_run(const struct runner_options *o, struct run_summary *sum,
 	       struct error *err);
 
+/* Counts groups by status, and finished models, from the journals of a run. */
+int runner_summarise(const char *run, const struct plan *plan,
+		     const struct dataset *data, struct run_summary *sum,
+		     struct error *err);
+
 /* --- the status of groups, shared with kp-select and kp-report --- */
 
 enum group_status {

@@ -191,7 +191,8 @@ add_binary_full(struct metric *m, bool y, double weight, double p)
 	if (y)
 		sum_add(m, TASK_BINARY, SUM_LABEL, weight);
 	label_range(m, y);
-	auc_add(&m->auc, y, weight, p);
+	if (m->depth == METRIC_FULL)
+		auc_add(&m->auc, y, weight, p);
 }
 
 static void
@@ -256,7 +257,7 @@ add_binary(struct metric *m, bool y, double weight, double p, double loss)
 {
 	count_row(m, TASK_BINARY, weight);
 	sum_add(m, TASK_BINARY, SUM_LOSS, weight * loss);
-	if (m->depth == METRIC_FULL)
+	if (m->depth != METRIC_LIGHT)
 		add_binary_full(m, y, weight, p);
 }
 
@@ -450,7 +451,7 @@ metric_get(struct cursor *c)
 	uint8_t task = get_u8(c), depth = get_u8(c);
 	uint64_t nclass = get_u64(c);
 	if (!cursor_ok(c) || task < TASK_BINARY || task > TASK_REGRESSION ||
-	    depth > METRIC_FULL || nclass > SIZE_MAX)
+	    depth > METRIC_ADDITIVE || nclass > SIZE_MAX)
 		return NULL;
 	struct metric *m = metric_new((enum task)task, (size_t)nclass,
 				      (enum metric_depth)depth);

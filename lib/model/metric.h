@@ -51,8 +51,9 @@ bool metric_applies(enum metric_kind k, enum task task);
  * worse than a NaN. */
 bool metric_better(enum metric_kind k, double a, double b);
 
-/* Which sums are kept: a light metric answers only its task's default. */
-enum metric_depth { METRIC_LIGHT, METRIC_FULL };
+/* What is kept: a light metric answers only its task's default; an additive
+ * one all but AUC, which needs a number for each row. */
+enum metric_depth { METRIC_LIGHT, METRIC_FULL, METRIC_ADDITIVE };
 
 struct metric;
 

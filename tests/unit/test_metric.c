@@ -416,6 +416,33 @@ light_is_the_default(void)
 }
 
 static void
+additive_is_all_but_auc(void)
+{
+	for (int t = TASK_BINARY; t <= TASK_REGRESSION; t++) {
+		enum task task = (enum task)t;
+		fill_rows(task, rows, 300);
+		struct metric *full = metric_of(task, rows, 300);
+		struct metric *m =
+		    metric_new(task, task == TASK_MULTICLASS ? CLASSES : 2,
+			       METRIC_ADDITIVE);
+		add_rows(m, rows, 300);
+		for (int k = 0; k < METRIC_COUNT; k++) {
+			enum metric_kind kind = (enum metric_kind)k;
+			CHECK_BITS(metric_value(m, kind),
+				   kind == METRIC_AUC
+				       ? NAN
+				       : metric_value(full, kind));
+		}
+		struct metric *back = through_bytes(m);
+		check_same(back, m);
+		CHECK_INT(metric_merge(full, m), -1);
+		metric_free(back);
+		metric_free(full);
+		metric_free(m);
+	}
+}
+
+static void
 many_at_once(void)
 {
 	static double label[ROWS_MAX], weight[ROWS_MAX], pred[ROWS_MAX * 4];
@@ -533,6 +560,8 @@ main(void)
 		  any_order);
 	check_run("a light metric answers the default with the same bits",
 		  light_is_the_default);
+	check_run("an additive metric answers all but AUC with the same bits",
+		  additive_is_all_but_auc);
 	check_run("rows added together count as rows added singly",
 		  many_at_once);
 	check_run("a reset metric is as new", reset_is_empty);
