@@ -1,25 +1,15 @@
 #include "model/glm.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include "base/mem.h"
-#include "model/glm_coefficients.h"
 #include "model/glm_kernel.h"
+#include "model/glm_model.h"
 #include "model/glm_pack.h"
 #include "model/glm_view.h"
-
-#define PREDICT_ROWS 64
-
-struct model {
-	enum loss kind;
-	const struct view *view;
-	const struct glm_kernel *kernel;
-	double *w; /* [d + 2] */
-};
+#include "model/sgd_pack.h"
 
 /* --- parameters --- */
 
-static const char *const solver_names[] = {"auto", "lbfgs", "owlqn", NULL};
+static const char *const solver_names[] = {"auto", "lbfgs", "owlqn",
+					   "sgd",  "adam",  NULL};
 
 static const struct learner_param params[GLM_PARAM_COUNT] = {
     [GLM_L2] = {.name = "l2",
@@ -35,7 +25,7 @@ static const struct learner_param params[GLM_PARAM_COUNT] = {
 		.help = "penalty l1 |w|_1 on the mean loss"},
     [GLM_SOLVER] = {.name = "solver",
 		    .kind = PARAM_CHOICE,
-		    .max = GLM_OWLQN,
+		    .max = GLM_ADAM,
 		    .choice = solver_names,
 		    .pack = true,
 		    .help = "auto: owlqn where l1 > 0, else lbfgs"},
@@ -56,7 +46,9 @@ static const struct learner_param params[GLM_PARAM_COUNT] = {
 		       .min = 1e-12,
 		       .max = 1e-1,
 		       .dflt = 1e-8,
-		       .help = "stop at this share of the first gradient"},
+		       .help = "lbfgs, owlqn: stop at this share of the "
+			       "first gradient"},
+    SGD_PARAM_TABLE(GLM_SGD_RULE, 1, SGD_AVERAGE_EPOCH),
 };
 
 static int
@@ -79,105 +71,59 @@ check_regression(const struct schema *s, struct error *err)
 			 "of kp-featurize)");
 }
 
+static bool
+is_sequential(const struct config *c)
+{
+	return c->value[GLM_SOLVER] == GLM_SGD ||
+	       c->value[GLM_SOLVER] == GLM_ADAM;
+}
+
+static struct sgd_setup
+setup_of(enum loss kind, const struct config *c)
+{
+	return (struct sgd_setup){.kind = kind,
+				  .adam = c->value[GLM_SOLVER] == GLM_ADAM,
+				  .l1 = GLM_L1,
+				  .l2 = GLM_L2,
+				  .rule = GLM_SGD_RULE};
+}
+
 static int
 check_config(const struct config *c, struct error *err)
 {
+	struct sgd_setup s = setup_of(LOSS_LOGISTIC, c);
+
 	if (c->value[GLM_L1] > 0 && c->value[GLM_SOLVER] == GLM_LBFGS)
 		return error_set(err, EXIT_USAGE,
 				 "solver=lbfgs cannot do l1 > 0: use "
 				 "solver=owlqn or auto");
+	if (is_sequential(c) && sgd_setup_check(&s, c, err) < 0)
+		return -1;
 	return glm_kernel_check(err);
 }
-
-static size_t
-noutput(const struct schema *s)
-{
-	(void)s;
-	return 1;
-}
-
-/* --- view --- */
 
 static struct view *
 view_new(const struct schema *s, const struct group_facts *f,
 	 const struct config *c, struct error *err)
 {
-	return glm_view_new(s, f, c->value[GLM_STANDARDIZE] != 0,
-			    c->value[GLM_INTERCEPT] != 0, err);
-}
+	struct view *v = glm_view_new(s, f, c->value[GLM_STANDARDIZE] != 0,
+				      c->value[GLM_INTERCEPT] != 0, err);
 
-static uint64_t
-rows_count(const struct rows *r)
-{
-	return r->n;
-}
-
-/* --- model --- */
-
-static struct model *
-model_load(const struct view *v, enum loss kind, struct cursor *c,
-	   struct error *err)
-{
-	struct model *m = xcalloc(1, sizeof *m);
-
-	m->kind = kind;
-	m->view = v;
-	m->kernel = glm_kernel_choose();
-	m->w = xaligned((size_t)v->d + 2, sizeof *m->w);
-	if (glm_model_get(v, c, kind, m->w) == 0 && cursor_done(c))
-		return m;
-	free(m->w);
-	free(m);
-	error_set(err, EXIT_CORRUPT, "model does not fit its group's facts");
-	return NULL;
+	if (v)
+		v->single = is_sequential(c);
+	return v;
 }
 
 static struct model *
 logistic_load(const struct view *v, const void *b, size_t n, struct error *err)
 {
-	struct cursor c = cursor_of(b, n);
-
-	return model_load(v, LOSS_LOGISTIC, &c, err);
+	return glm_model_load(v, LOSS_LOGISTIC, cursor_of(b, n), err);
 }
 
 static struct model *
 linear_load(const struct view *v, const void *b, size_t n, struct error *err)
 {
-	struct cursor c = cursor_of(b, n);
-
-	return model_load(v, LOSS_SQUARED, &c, err);
-}
-
-static void
-model_free(struct model *m)
-{
-	if (!m)
-		return;
-	free(m->w);
-	free(m);
-}
-
-static void
-predict(const struct model *m, const struct rows *r, bool raw, double *out)
-{
-	double z[PREDICT_ROWS] __attribute__((aligned(64))) = {0};
-
-	for (size_t first = 0; first < r->n; first += PREDICT_ROWS) {
-		size_t n = r->n - first;
-
-		if (n > PREDICT_ROWS)
-			n = PREDICT_ROWS;
-		m->kernel->margins(r, m->w, 1, first, n, z);
-		if (!raw)
-			m->kernel->mean(m->kind, z, n);
-		memcpy(out + first, z, n * sizeof *z);
-	}
-}
-
-static struct coefficient *
-coefficients(const struct model *m, struct arena *a, size_t *n)
-{
-	return glm_coefficients(m->view, m->w, a, n);
+	return glm_model_load(v, LOSS_SQUARED, cursor_of(b, n), err);
 }
 
 /* --- the table --- */
@@ -207,40 +153,62 @@ linear_new(const struct pack_spec *spec, struct error *err)
 	.partial_get = glm_partial_get, .accumulate = glm_pack_accumulate,     \
 	.merge = glm_partial_merge, .update = glm_pack_update
 
+static struct pack *
+logistic_sgd_new(const struct pack_spec *spec, struct error *err)
+{
+	struct sgd_setup s = setup_of(LOSS_LOGISTIC, spec->config[0]);
+
+	(void)err;
+	return sgd_pack_new(spec, &s);
+}
+
+static struct pack *
+linear_sgd_new(const struct pack_spec *spec, struct error *err)
+{
+	struct sgd_setup s = setup_of(LOSS_SQUARED, spec->config[0]);
+
+	(void)err;
+	return sgd_pack_new(spec, &s);
+}
+
 static const struct pack_ops logistic_batch = {.create = logistic_new,
 					       GLM_BATCH_OPS};
 static const struct pack_ops linear_batch = {.create = linear_new,
 					     GLM_BATCH_OPS};
+/* A pack has one method: a table for each. */
+static const struct pack_ops logistic_sgd[SGD_METHOD_COUNT] = {
+    SGD_PACK_OPS(logistic_sgd_new)};
+static const struct pack_ops linear_sgd[SGD_METHOD_COUNT] = {
+    SGD_PACK_OPS(linear_sgd_new)};
+
+static const struct pack_ops *
+ops(const struct config *c, const struct pack_ops *batch,
+    const struct pack_ops *sgd)
+{
+	struct sgd_setup s = setup_of(LOSS_LOGISTIC, c);
+
+	return is_sequential(c) ? &sgd[sgd_setup_method(&s, c)] : batch;
+}
 
 static const struct pack_ops *
 logistic_ops(const struct config *c)
 {
-	(void)c;
-	return &logistic_batch;
+	return ops(c, &logistic_batch, logistic_sgd);
 }
 
 static const struct pack_ops *
 linear_ops(const struct config *c)
 {
-	(void)c;
-	return &linear_batch;
+	return ops(c, &linear_batch, linear_sgd);
 }
 
 #define GLM_LEARNER                                                            \
 	.param = params, .nparam = GLM_PARAM_COUNT,                            \
-	.check_config = check_config, .noutput = noutput,                      \
-	.view_new = view_new, .view_free = glm_view_free,                      \
-	.rows_new = glm_rows_new, .rows_add = glm_rows_add,                    \
-	.rows_pick = glm_rows_pick, .rows_copy = glm_rows_copy,                \
-	.rows_label = glm_rows_label, .rows_reset = glm_rows_reset,            \
-	.rows_count = rows_count, .rows_bytes = glm_rows_bytes,                \
-	.rows_free = glm_rows_free, .row_bytes = glm_row_bytes,                \
-	.model_free = model_free, .predict = predict,                          \
-	.coefficients = coefficients
+	.check_config = check_config, .view_new = view_new, GLM_MODEL_SLOTS
 
 const struct learner learner_logistic = {
     .name = "logistic",
-    .help = "logistic regression by L-BFGS, with l2 and l1 penalties",
+    .help = "logistic regression by L-BFGS or SGD, with l2 and l1 penalties",
     .check_task = check_binary,
     .ops = logistic_ops,
     .model_load = logistic_load,
@@ -249,7 +217,7 @@ const struct learner learner_logistic = {
 
 const struct learner learner_linear = {
     .name = "linear",
-    .help = "least squares by L-BFGS, with l2 and l1 penalties",
+    .help = "least squares by L-BFGS or SGD, with l2 and l1 penalties",
     .check_task = check_regression,
     .ops = linear_ops,
     .model_load = linear_load,

@@ -3,7 +3,8 @@
 
 /*
  * glm - the learners "logistic" (binary) and "linear" (regression): linear
- * predictor, convex loss, l2 and l1 penalties, by L-BFGS or OWL-QN.
+ * predictor, convex loss, l2 and l1 penalties, by L-BFGS or OWL-QN, or by
+ * stochastic gradient descent (sgd_pack.h).
  *
  *	sum_i w_i loss(z_i, y_i) / sum_i w_i + l2/2 |b|^2 + l1 |b|_1
  *
@@ -12,10 +13,11 @@
  * (DESIGN section 8, after Demmel & Nguyen 2015), so a config's bytes depend
  * neither on how rows are cut over holders nor on pack width or CPU.
  *
- * Each lane starts at b = 0 with the intercept at the log-odds, or mean, of
- * the training labels.  The first pass also sums the second moments of the
- * rows, from which the Hessian there and so a preconditioner is made (gram.h);
- * a pack into which a state was loaded asks for them once more.
+ * Under L-BFGS and OWL-QN each lane starts at b = 0 with the intercept at the
+ *log-odds, or mean, of the training labels.  The first pass also sums the
+ *second moments of the rows, from which the Hessian there and so a
+ *preconditioner is made (gram.h); a pack into which a state was loaded asks for
+ *them once more.
  *
  * A lane's solver lives in the pack that update() is called on, made at its
  * first call; SAVE_STATE is to be taken from that pack.  A solver that ends
@@ -23,6 +25,7 @@
  */
 
 #include "model/learner.h"
+#include "model/sgd.h"
 
 extern const struct learner learner_logistic;
 extern const struct learner learner_linear;
@@ -35,8 +38,9 @@ enum glm_param {
 	GLM_STANDARDIZE,
 	GLM_INTERCEPT,
 	GLM_TOLERANCE,
-	GLM_PARAM_COUNT
+	GLM_SGD_RULE, /* the first of sgd.h */
+	GLM_PARAM_COUNT = GLM_SGD_RULE + SGD_PARAM_COUNT
 };
-enum glm_solver { GLM_AUTO, GLM_LBFGS, GLM_OWLQN };
+enum glm_solver { GLM_AUTO, GLM_LBFGS, GLM_OWLQN, GLM_SGD, GLM_ADAM };
 
 #endif

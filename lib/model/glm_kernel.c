@@ -97,7 +97,7 @@ mean(enum loss loss, double *z, size_t n)
 {
 	v8d p, tail;
 
-	if (loss != LOSS_LOGISTIC)
+	if (loss == LOSS_SQUARED)
 		return;
 	for (size_t i = 0; i < n; i += 8) {
 		v8d_logistic(*(v8d *)(z + i), &p, &tail);
@@ -118,12 +118,12 @@ const struct glm_kernel JOIN(glm_kernel, KP_ISA) = {
 #define PARTS (LANES * sizeof(double) / sizeof(VECTOR)) /* vectors of a row */
 #define BATCH (BATCH_CELLS / LANES)
 
+/* Of rows in single precision if `single`. */
 INLINE void
-NAME(margin)(const struct rows *r, const double *w, bool wide, size_t i,
-             VECTOR *z)
+NAME(margin_of)(const struct rows *r, const double *w, bool wide, bool single,
+                size_t i, VECTOR *z)
 {
 	const struct view *v = r->view;
-	const double *x = r->num + i * v->nnum;
 	const VECTOR *b = (const VECTOR *)w;
 
 	for (size_t p = 0; p < PARTS; p++)
@@ -134,14 +134,28 @@ NAME(margin)(const struct rows *r, const double *w, bool wide, size_t i,
 		for (size_t p = 0; p < PARTS; p++)
 			z[p] += b[j * PARTS + p];
 	}
-	for (size_t k = 0; k < v->nnum; k++)
+	for (size_t k = 0; k < v->nnum; k++) {
+		double x = single ? (double)r->num32[i * r->stride32 + k]
+		                  : r->num[i * v->nnum + k];
+
 		for (size_t p = 0; p < PARTS; p++)
-			z[p] += x[k] * b[v->num[k] * PARTS + p];
-	if (v->sparse)
-		for (size_t e = r->start[i]; e < r->start[i + 1]; e++)
-			for (size_t p = 0; p < PARTS; p++)
-				z[p] +=
-				    r->value[e] * b[r->slot[e] * PARTS + p];
+			z[p] += x * b[v->num[k] * PARTS + p];
+	}
+	if (!v->sparse)
+		return;
+	for (size_t e = r->start[i]; e < r->start[i + 1]; e++) {
+		double x = single ? (double)r->value32[e] : r->value[e];
+
+		for (size_t p = 0; p < PARTS; p++)
+			z[p] += x * b[r->slot[e] * PARTS + p];
+	}
+}
+
+INLINE void
+NAME(margin)(const struct rows *r, const double *w, bool wide, size_t i,
+             VECTOR *z)
+{
+	NAME(margin_of)(r, w, wide, false, i, z);
 }
 
 /* Adds the gradient of row i: wr is its weighted residual, hot the same
@@ -326,12 +340,14 @@ NAME(margins)(const struct rows *r, const double *w, size_t first, size_t n,
 {
 	VECTOR *at = (VECTOR *)z;
 
-	if (r->view->wide)
-		for (size_t i = 0; i < n; i++)
-			NAME(margin)(r, w, true, first + i, at + i * PARTS);
-	else
-		for (size_t i = 0; i < n; i++)
-			NAME(margin)(r, w, false, first + i, at + i * PARTS);
+	for (size_t i = 0; i < n; i++, at += PARTS)
+		if (r->single)
+			NAME(margin_of)
+			(r, w, r->view->wide, true, first + i, at);
+		else if (r->view->wide)
+			NAME(margin)(r, w, true, first + i, at);
+		else
+			NAME(margin)(r, w, false, first + i, at);
 }
 
 #undef NAME

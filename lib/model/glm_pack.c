@@ -7,11 +7,11 @@
 #include "base/mem.h"
 #include "model/glm.h"
 #include "model/glm_kernel.h"
+#include "model/glm_model.h"
 #include "model/glm_view.h"
 #include "model/gram.h"
 #include "model/lbfgs.h"
 
-#define STATE_VERSION 1 /* of the bytes of a lane */
 #define BATCH_ROWS 64
 /* Epochs 10, 20, 40, ... take the curvature anew, if a lane lasts that long.
  * For one lane that costs about 12 passes of it over the rows, so with many
@@ -290,15 +290,10 @@ glm_pack_partial(const struct pack *p)
 	return glm_partial_new(p->n, p->width, p->view->d, gram_size(p->gram));
 }
 
-/* Takes lane i of z[n][width] to means in out, aligned, with room for n
- * rounded up to a multiple of 8. */
-static void
-lane_means(const struct pack *p, const double *z, size_t lane, size_t n,
-	   double *out)
+static struct glm_weights
+weights_of(const struct pack *p)
 {
-	for (size_t k = 0; k < n; k++)
-		out[k] = z[k * p->width + lane];
-	p->kernel->mean(p->kind, out, n);
+	return (struct glm_weights){p->kind, p->kernel, p->w, p->width, p->n};
 }
 
 /* Moments of the rows weighted by the curvature at each lane's point, for the
@@ -308,6 +303,7 @@ add_curvature(const struct pack *p, const struct rows *r, struct partial *t)
 {
 	double z[BATCH_ROWS * PACK_LANES_MAX] __attribute__((aligned(64)));
 	double mean[BATCH_ROWS] __attribute__((aligned(64))) = {0};
+	struct glm_weights w = weights_of(p);
 
 	for (size_t first = 0; first < r->n; first += BATCH_ROWS) {
 		size_t n = r->n - first;
@@ -318,7 +314,7 @@ add_curvature(const struct pack *p, const struct rows *r, struct partial *t)
 		for (size_t i = 0; i < p->n; i++) {
 			if (!p->lane[i]->wants_curvature)
 				continue;
-			lane_means(p, z, i, n, mean);
+			glm_lane_means(&w, z, i, n, mean);
 			for (size_t k = 0; k < n; k++)
 				mean[k] *= 1 - mean[k];
 			gram_add(p->gram, r, first, n, mean,
@@ -544,49 +540,12 @@ void
 glm_pack_evaluate(const struct pack *p, const struct rows *r,
 		  struct metric *const *metric)
 {
-	double z[BATCH_ROWS * PACK_LANES_MAX] __attribute__((aligned(64)));
-	double mean[BATCH_ROWS] __attribute__((aligned(64))) = {0};
+	struct glm_weights w = weights_of(p);
 
-	for (size_t first = 0; first < r->n; first += BATCH_ROWS) {
-		size_t n = r->n - first;
-
-		if (n > BATCH_ROWS)
-			n = BATCH_ROWS;
-		p->kernel->margins(r, p->w, p->width, first, n, z);
-		for (size_t i = 0; i < p->n; i++) {
-			if (!metric[i])
-				continue;
-			lane_means(p, z, i, n, mean);
-			metric_add_many(metric[i], r->label + first,
-					r->weight + first, mean, n);
-		}
-	}
+	glm_evaluate(&w, r, metric);
 }
 
 /* --- bytes of a lane --- */
-
-static void
-put_model(const struct pack *p, const double *x, struct strbuf *sb)
-{
-	put_u8(sb, STATE_VERSION);
-	put_u8(sb, (uint8_t)p->kind);
-	put_u8(sb, p->view->standardize);
-	put_u8(sb, p->view->intercept);
-	put_u32(sb, p->view->d);
-	put_f64s(sb, x, p->nvar);
-}
-
-/* [d + 2] weights of put_model() in a view; -1: bad or of another view. */
-int
-glm_model_get(const struct view *v, struct cursor *c, enum loss kind, double *w)
-{
-	if (get_u8(c) != STATE_VERSION || get_u8(c) != kind ||
-	    get_u8(c) != v->standardize || get_u8(c) != v->intercept ||
-	    get_u32(c) != v->d)
-		return -1;
-	get_f64s(c, w, v->d + v->intercept);
-	return cursor_ok(c) ? 0 : -1;
-}
 
 void
 glm_pack_save(const struct pack *p, size_t lane, enum save_what what,
@@ -597,7 +556,7 @@ glm_pack_save(const struct pack *p, size_t lane, enum save_what what,
 	double *x = xcalloc(p->nvar, sizeof *x);
 
 	get_point(p, lane, x);
-	put_model(p, x, sb);
+	glm_model_put(p->view, p->kind, x, sb);
 	free(x);
 	if (what == SAVE_MODEL)
 		return;
@@ -657,7 +616,7 @@ glm_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n)
 	struct lane *l = p->lane[lane];
 	struct cursor c = cursor_of(b, n);
 	double *w = xcalloc((size_t)p->view->d + 2, sizeof *w);
-	int bad = glm_model_get(p->view, &c, p->kind, w);
+	int bad = glm_model_get(p->view, p->kind, &c, w);
 
 	l->status = get_u8(&c);
 	l->reason = get_u8(&c);

@@ -32,9 +32,4 @@ void glm_pack_save(const struct pack *p, size_t lane, enum save_what what,
 		   struct strbuf *sb);
 int glm_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n);
 
-/* [d + 2] weights from SAVE_MODEL bytes, with which SAVE_STATE's begin; -1:
- * bad, or of another view or loss. */
-int glm_model_get(const struct view *v, struct cursor *c, enum loss kind,
-		  double *w);
-
 #endif

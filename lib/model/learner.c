@@ -3,10 +3,12 @@
 #include <math.h>
 #include <string.h>
 #include "model/glm.h"
+#include "model/svm.h"
 
 const struct learner *const learner_table[] = {
     &learner_logistic,
     &learner_linear,
+    &learner_svm,
     NULL,
 };
 
@@ -55,7 +57,7 @@ learner_same_view(const struct learner *l, const struct config *a,
 		if (l->param[i].view && a->value[i] != b->value[i])
 			return false;
 	}
-	return true;
+	return l->ops(a)->pattern == l->ops(b)->pattern;
 }
 
 bool
@@ -155,7 +157,8 @@ learner_config_load(const struct learner *l, const struct jvalue *v,
 		return -1;
 	*c = learner_defaults(l);
 	for (size_t i = 0; i < l->nparam; i++)
-		if (load_param(&l->param[i], v, &c->value[i], err))
+		if (jsonio_has(v, l->param[i].name) &&
+		    load_param(&l->param[i], v, &c->value[i], err))
 			return -1;
 	return l->check_config(c, err);
 }

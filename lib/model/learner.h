@@ -8,7 +8,8 @@
  *
  *	view   how a learner sees the rows of one group: feature numbering,
  *	       scaling, what a missing value becomes.  A function of schema,
- *	       facts and the view parameters of a config alone.
+ *	       facts, and the view parameters and access pattern of a config
+ *	       alone.
  *	rows   rows in a view, in memory.
  *	pack   1 to 16 configs of one group (equal learner and view) trained
  *	       together in the same passes; config i of it is lane i.
@@ -260,6 +261,8 @@ int learner_simpler(const struct learner *l, const struct config *a,
 /* {"l2":0.01,"solver":"lbfgs",...}: every parameter, in table order. */
 void learner_config_json(const struct learner *l, const struct config *c,
 			 struct jout *j);
+/* A parameter that is missing has its default: files of versions that did not
+ * know it stay good. */
 int learner_config_load(const struct learner *l, const struct jvalue *v,
 			struct config *c, struct error *err);
 

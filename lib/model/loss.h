@@ -4,15 +4,24 @@
 /*
  * loss - convex losses of a linear predictor z against a label y: where
  * training starts, and the bounds that exact sums need (DESIGN section 8).
- * The losses themselves are in glm_kernel.c, over 8 lanes at a time.
+ * The losses themselves are in glm_kernel.c and sgd_kernel.c, over vectors.
  *
  *	logistic  log(1 + exp(-s z)), s = 2y - 1, y 0 or 1; mean p = 1/(1+e^-z)
  *	squared   (z - y)^2 / 2; mean z
+ *	hinge     max(0, 1 - s z), squared hinge its square; mean as logistic's,
+ *	          a score and no probability.  For the Sequential solvers only:
+ *	          bounds and curvature are not known here
  */
 
 #include "data/facts.h"
 
-enum loss { LOSS_LOGISTIC, LOSS_SQUARED };
+enum loss {
+	LOSS_LOGISTIC,
+	LOSS_SQUARED,
+	LOSS_HINGE,
+	LOSS_SQUARED_HINGE,
+	LOSS_COUNT
+};
 
 /* Powers of two above |d loss/dz| and |loss| of any training row. */
 struct loss_bounds {

@@ -1197,7 +1197,10 @@ the_table(void)
 	learner_config_json(l, &b, &out);
 	CHECK_STR(sb.buf, "{\"l2\":0.25,\"l1\":0.5,\"solver\":\"auto\","
 			  "\"standardize\":1,\"intercept\":1,"
-			  "\"tolerance\":1e-08}");
+			  "\"tolerance\":1e-08,\"learning_rate\":0.01,"
+			  "\"schedule\":\"exponential\",\"decay\":0.95,"
+			  "\"batch\":1,\"momentum\":0,\"nesterov\":0,"
+			  "\"average\":\"epoch\"}");
 	v = jsonio_parse(sb.buf, sb.len, "config", &err);
 	CHECK_OK(learner_config_load(l, v, &back, &err), err);
 	CHECK_MEM(&back, &b, sizeof b);
@@ -1211,12 +1214,26 @@ the_table(void)
 }
 
 static void
+short_configs(void)
+{
+	const struct learner *l = learner_by_name("linear");
+	struct config c, want = learner_defaults(l);
+	struct error err = ERROR_NONE;
+	struct jvalue *v = jsonio_parse("{\"l1\":2}", 8, "config", &err);
+
+	want.value[GLM_L1] = 2;
+	CHECK_OK(learner_config_load(l, v, &c, &err), err);
+	CHECK_MEM(&c, &want, sizeof c);
+	jsonio_free(v);
+}
+
+static void
 bad_configs(void)
 {
 	static const char *const text[] = {
 	    "{\"l2\":-1,\"l1\":0,\"solver\":\"auto\",\"standardize\":1,"
 	    "\"intercept\":1,\"tolerance\":1e-6}",
-	    "{\"l2\":1,\"l1\":0,\"solver\":\"adam\",\"standardize\":1,"
+	    "{\"l2\":1,\"l1\":0,\"solver\":\"adams\",\"standardize\":1,"
 	    "\"intercept\":1,\"tolerance\":1e-6}",
 	    "{\"l2\":1,\"l1\":0,\"solver\":\"auto\",\"standardize\":2,"
 	    "\"intercept\":1,\"tolerance\":1e-6}",
@@ -1225,7 +1242,7 @@ bad_configs(void)
 	};
 	static const char *const want[] = {
 	    "\"l2\": not between 0 and 1000000000000",
-	    "\"solver\": no such choice: \"adam\"",
+	    "\"solver\": no such choice: \"adams\"",
 	    "\"standardize\": not between 0 and 1",
 	    "\"l2\": not between 0 and 1000000000000",
 	};
@@ -1248,6 +1265,8 @@ main(void)
 {
 	check_run("the parameter table names, compares and prints configs",
 		  the_table);
+	check_run("a parameter that a config leaves out has its default",
+		  short_configs);
 	check_run("a bad config is refused by name", bad_configs);
 	check_run("the logistic gradient is that of the loss",
 		  gradient_logistic);

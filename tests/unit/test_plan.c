@@ -256,21 +256,28 @@ read_golden(const char *name, struct strbuf *text)
 	strbuf_release(&path);
 }
 
+/* plan-1.json was written before learners had the parameters of the Sequential
+ * solvers, plan-1-sgd.json since. */
 static void
 golden(void)
 {
+	static const char *const name[] = {"plan-1.json", "plan-1-sgd.json"};
 	struct plan p = sample(), again;
 	struct strbuf want = STRBUF_INIT, text = STRBUF_INIT;
 	struct error err = ERROR_NONE;
 
-	read_golden("plan-1.json", &want);
+	for (size_t i = 0; i < 2; i++) {
+		strbuf_reset(&want);
+		read_golden(name[i], &want);
+		CHECK_OK(
+		    plan_load_bytes(&again, want.buf, want.len, "golden", &err),
+		    err);
+		CHECK(plan_identity(&again) == plan_identity(&p));
+		plan_release(&again);
+	}
 	to_json(&p, &text);
 	strbuf_addch(&text, '\n');
 	CHECK_STR(text.buf, want.buf);
-	CHECK_OK(plan_load_bytes(&again, want.buf, want.len, "golden", &err),
-		 err);
-	CHECK(plan_identity(&again) == plan_identity(&p));
-	plan_release(&again);
 	plan_release(&p);
 	strbuf_release(&want);
 	strbuf_release(&text);

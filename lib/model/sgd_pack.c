@@ -1,0 +1,1117 @@
+#include "model/sgd_pack.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/fmath.h"
+#include "base/isa.h"
+#include "base/mem.h"
+#include "model/glm_model.h"
+#include "model/sgd_kernel.h"
+
+#define STATE_VERSION 1
+#define PREDICT_ROWS 512 /* of one run, where predictions are wanted */
+/* A table of more bytes is far from the CPU: weights are fetched ahead. */
+#define FAR_BYTES (512u << 10)
+/* The scale of a lane is looked at every so many batches, a power of two such
+ * that it cannot have changed by more than SCALE_FAR since, and taken back
+ * to about 1 when it has left SCALE_NEAR. */
+#define PERIOD_MAX 1024
+#define SCALE_NEAR 0x1p16
+#define SCALE_FAR 0x1p32
+/* A step that takes weights to 0, or all but: 1 / it must be finite. */
+#define DECAY_MIN 0x1p-40
+#define BETA1 0.9
+#define BETA2 0.999
+
+/* Why a lane ended; part of STATE. */
+enum reason {
+	REASON_NONE,
+	REASON_EPOCHS,
+	REASON_NOT_FINITE,
+	REASON_NO_ROWS,
+	REASON_COUNT
+};
+
+static const char *const reason_text[REASON_COUNT] = {
+    "",
+    "epochs used up",
+    "not finite",
+    "no training rows",
+};
+
+/* What a state was taken of; part of STATE. */
+enum phase { PHASE_ENDED, PHASE_BETWEEN_EPOCHS, PHASE_WITHIN_EPOCH };
+
+struct lane {
+	struct sgd_rule rule;
+	double l1, l2;
+	enum lane_status status;
+	enum reason reason;
+	uint32_t epoch;
+	double loss, objective;
+	double step;	       /* size, in this epoch */
+	uint32_t period;       /* batches between looks at the scale */
+	double power1, power2; /* adam: beta ^ steps taken */
+};
+
+/* Where in an epoch a pack is. */
+struct place {
+	bool open; /* steps were made since the last end of an epoch */
+	uint64_t batches, iterates;
+	double mass; /* weight of the rows */
+};
+
+struct pack {
+	enum loss kind;
+	enum sgd_method method;
+	bool average;
+	const struct group_facts *facts;
+	const struct view *view;
+	const struct sgd_kernel *kernel;
+	const struct glm_kernel *scorer;
+	uint32_t epochs;
+	size_t n, width; /* lanes, and with padding */
+	size_t batch;
+	uint64_t every;	  /* batches from iterate to iterate of a mean */
+	size_t hot, size; /* see sgd_kernel.h; rows of a table */
+	size_t nvar;	  /* d, and 1 if there is an intercept */
+	uint32_t *row_of; /* [d + 1] table row of a slot */
+	double start;	  /* of the intercept */
+	double center;	  /* that the table's intercept is less by */
+	float *w, *g, *m, *v;
+	double *sum;   /* table: of iterates, or NULL */
+	double *model; /* [d + 2][width] at the end of the last epoch */
+	struct lane lane[PACK_LANES_MAX];
+	double scale[SGD_LANES_MAX], inverse[SGD_LANES_MAX];
+	double loss_sum[SGD_LANES_MAX];
+	struct place at;
+	bool placed; /* a lane's state was loaded */
+	bool lagged; /* and a lane's counters of missed steps */
+
+	/* What follows from the lanes' epochs, set by prepare(); always so
+	 * within an epoch. */
+	bool ready;
+	bool decays, shrinks;
+	double decay[SGD_LANES_MAX], undecay[SGD_LANES_MAX];
+	float rate[SGD_LANES_MAX], shrink[SGD_LANES_MAX];
+	float l2[SGD_LANES_MAX], momentum[SGD_LANES_MAX];
+	uint32_t period; /* the least of the lanes */
+	uint32_t reach;	 /* steps that a weight may lag behind */
+	struct sgd_lag lag;
+	float *margin;
+	size_t margin_rows;
+};
+
+/* --- configs --- */
+
+enum sgd_method
+sgd_setup_method(const struct sgd_setup *s, const struct config *c)
+{
+	if (s->adam)
+		return SGD_ADAM;
+	return c->value[s->rule + SGD_MOMENTUM] > 0 ? SGD_MOMENTUM_STEPS
+						    : SGD_PLAIN;
+}
+
+int
+sgd_setup_check(const struct sgd_setup *s, const struct config *c,
+		struct error *err)
+{
+	if (sgd_check(c, s->rule, s->adam, err) < 0)
+		return -1;
+	if (!(c->value[s->l1] > 0) || sgd_setup_method(s, c) == SGD_PLAIN)
+		return 0;
+	return error_set(err, EXIT_USAGE,
+			 s->adam ? "solver=adam cannot do l1 > 0: use "
+				   "solver=sgd"
+				 : "momentum cannot do l1 > 0: use "
+				   "momentum=0");
+}
+
+/* --- pack --- */
+
+static size_t
+width_for(size_t n)
+{
+	return n <= 1 ? 1 : n <= 8 ? 8 : 16;
+}
+
+static size_t
+cells(const struct pack *p)
+{
+	return p->size * p->width;
+}
+
+/* Batches between iterates that are averaged: by facts and config alone. */
+static uint64_t
+average_every(const struct pack *p)
+{
+	const struct group_facts *f = p->facts;
+	double rows = (double)f->rows[PART_TRAIN], entries = 0, touched;
+	uint64_t batches = (f->rows[PART_TRAIN] + p->batch - 1) / p->batch;
+
+	for (size_t i = 0; i < p->view->schema->nfeature; i++)
+		if (p->view->schema->feature[i].kind == FEATURE_SPARSE)
+			for (uint32_t k = 0; k < f->feature[i].nvalue; k++)
+				entries += (double)f->feature[i].count[k];
+	touched =
+	    p->view->nnum + p->view->nhot + (rows > 0 ? entries / rows : 0);
+	touched *= 2 * (double)p->batch;
+	if (p->method != SGD_PLAIN)
+		touched += (double)p->nvar;
+	return sgd_average_every(batches, touched + 1, (double)p->nvar);
+}
+
+static void
+number_rows(struct pack *p)
+{
+	const struct view *v = p->view;
+
+	p->hot = (v->nnum + 7u) / 8 * 8;
+	p->size = p->hot + v->d + 2;
+	p->row_of = xcalloc((size_t)v->d + 1, sizeof *p->row_of);
+	for (uint32_t j = 0; j <= v->d; j++)
+		p->row_of[j] = (uint32_t)p->hot + j;
+	for (uint32_t k = 0; k < v->nnum; k++)
+		p->row_of[v->num[k]] = k;
+}
+
+static void
+make_tables(struct pack *p)
+{
+	p->w = xaligned(cells(p), sizeof *p->w);
+	p->model =
+	    xaligned(((size_t)p->view->d + 2) * p->width, sizeof *p->model);
+	if (p->average)
+		p->sum = xaligned(cells(p), sizeof *p->sum);
+	if (p->method != SGD_PLAIN) {
+		p->g = xaligned(cells(p), sizeof *p->g);
+		p->m = xaligned(cells(p), sizeof *p->m);
+	}
+	if (p->method == SGD_ADAM)
+		p->v = xaligned(cells(p), sizeof *p->v);
+}
+
+static void
+free_tables(struct pack *p)
+{
+	free(p->w);
+	free(p->model);
+	free(p->sum);
+	free(p->g);
+	free(p->m);
+	free(p->v);
+	free(p->lag.sum);
+	free(p->lag.power);
+	free(p->lag.long_sum);
+	free(p->margin);
+	p->sum = NULL;
+	p->g = p->m = p->v = NULL;
+	p->lag.sum = p->lag.power = p->lag.long_sum = NULL;
+	p->margin = NULL;
+	p->margin_rows = 0;
+}
+
+static void
+start_lane(struct pack *p, size_t lane, const struct sgd_setup *setup,
+	   const struct config *c)
+{
+	size_t b = p->view->d;
+
+	p->lane[lane] = (struct lane){
+	    .rule = sgd_rule_of(c, setup->rule),
+	    .l1 = c->value[setup->l1],
+	    .l2 = c->value[setup->l2],
+	    .status = LANE_STEP,
+	    .loss = NAN,
+	    .objective = NAN,
+	    .power1 = 1,
+	    .power2 = 1,
+	};
+	p->w[p->row_of[b] * p->width + lane] = (float)(p->start - p->center);
+	p->model[b * p->width + lane] =
+	    p->center + (double)p->w[p->row_of[b] * p->width + lane];
+}
+
+struct pack *
+sgd_pack_new(const struct pack_spec *spec, const struct sgd_setup *setup)
+{
+	struct pack *p = xcalloc(1, sizeof *p);
+	struct sgd_rule rule = sgd_rule_of(spec->config[0], setup->rule);
+
+	p->kind = setup->kind;
+	p->method = sgd_setup_method(setup, spec->config[0]);
+	p->average = rule.average == SGD_AVERAGE_EPOCH;
+	p->facts = spec->facts;
+	p->view = spec->view;
+	p->kernel = sgd_kernel_choose();
+	p->scorer = glm_kernel_choose();
+	p->epochs = spec->epochs;
+	p->n = spec->n;
+	p->width = width_for(p->n);
+	p->batch = rule.batch;
+	p->nvar = (size_t)p->view->d + p->view->intercept;
+	p->every = average_every(p);
+	if (p->view->intercept && p->kind != LOSS_HINGE &&
+	    p->kind != LOSS_SQUARED_HINGE)
+		p->start = loss_start(p->kind, p->facts);
+	/* Labels far from 0 would leave float32 few digits. */
+	if (p->kind == LOSS_SQUARED)
+		p->center = p->start;
+	number_rows(p);
+	make_tables(p);
+	p->lag.last = xcalloc(p->size, sizeof *p->lag.last);
+	for (size_t i = 0; i < SGD_LANES_MAX; i++)
+		p->scale[i] = p->inverse[i] = 1;
+	for (size_t i = 0; i < p->n; i++)
+		start_lane(p, i, setup, spec->config[i]);
+	return p;
+}
+
+void
+sgd_pack_free(struct pack *p)
+{
+	if (!p)
+		return;
+	free_tables(p);
+	free(p->row_of);
+	free(p->lag.last);
+	free(p);
+}
+
+size_t
+sgd_pack_width(const struct pack *p)
+{
+	return p->n;
+}
+
+size_t
+sgd_pack_batch(const struct pack *p)
+{
+	return p->batch;
+}
+
+/* --- the numbers of an epoch --- */
+
+/* What l2 does to the weights of a lane in a step. */
+static void
+set_decay(struct pack *p, size_t i)
+{
+	struct lane *l = &p->lane[i];
+	double q = 1, power;
+
+	if (p->method == SGD_PLAIN)
+		q = 1 - l->step * l->l2;
+	if (fabs(q) < DECAY_MIN)
+		q = DECAY_MIN;
+	p->decay[i] = q;
+	p->undecay[i] = 1 / q;
+	power = fabs(q);
+	for (l->period = 1; l->period < PERIOD_MAX; l->period *= 2) {
+		power *= power;
+		if (!(power >= 1 / SCALE_FAR && power <= SCALE_FAR))
+			break;
+	}
+	if (q != 1) {
+		p->decays = true;
+		if (l->period < p->period)
+			p->period = l->period;
+	}
+}
+
+/* See struct sgd_lag. */
+static void
+fill_lag(struct pack *p, size_t i)
+{
+	double q = fabs(p->decay[i]), sum = 0, power = 1;
+	size_t w = p->width;
+
+	for (size_t n = 0; n < SGD_LAG_LOW; n++) {
+		p->lag.sum[n * w + i] = (float)sum;
+		p->lag.power[n * w + i] = (float)power;
+		sum = sum * q + 1;
+		power *= q;
+	}
+	for (size_t n = 0; n <= p->reach / SGD_LAG_LOW; n++)
+		p->lag.long_sum[n * w + i] = n ? (float)sum : 0;
+}
+
+/* Steps that a weight may lag behind: about an epoch's. */
+static uint32_t
+reach_of(const struct pack *p)
+{
+	uint64_t batches = p->facts->rows[PART_TRAIN] / p->batch;
+	uint32_t reach = SGD_LAG_LOW;
+
+	while (reach < batches && reach < SGD_LAG_MAX)
+		reach *= 2;
+	return reach;
+}
+
+static void
+make_lag(struct pack *p)
+{
+	size_t low = SGD_LAG_LOW * p->width, high;
+
+	p->reach = reach_of(p);
+	high = (p->reach / SGD_LAG_LOW + 1) * p->width;
+	if (!p->lag.sum) {
+		p->lag.sum = xaligned(low, sizeof *p->lag.sum);
+		p->lag.power = xaligned(low, sizeof *p->lag.power);
+		p->lag.long_sum = xaligned(high, sizeof *p->lag.long_sum);
+	}
+	for (size_t i = 0; i < p->n; i++)
+		fill_lag(p, i);
+}
+
+static void
+begin_epoch(struct pack *p)
+{
+	p->at = (struct place){.open = true};
+	memset(p->loss_sum, 0, sizeof p->loss_sum);
+	if (p->sum)
+		memset(p->sum, 0, cells(p) * sizeof *p->sum);
+	memset(p->lag.last, 0, p->size * sizeof *p->lag.last);
+}
+
+/* Before the first step of an epoch, or after a load or repack. */
+static void
+prepare(struct pack *p)
+{
+	if (!p->at.open)
+		begin_epoch(p);
+	if (p->ready)
+		return;
+	p->decays = p->shrinks = false;
+	p->period = PERIOD_MAX;
+	for (size_t i = 0; i < SGD_LANES_MAX; i++) {
+		p->rate[i] = p->shrink[i] = p->l2[i] = p->momentum[i] = 0;
+		p->decay[i] = p->undecay[i] = 1;
+	}
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = &p->lane[i];
+
+		l->step = sgd_rate(&l->rule, l->epoch);
+		set_decay(p, i);
+		p->rate[i] = (float)l->step;
+		p->shrink[i] = (float)(l->step * l->l1);
+		p->shrinks |= l->l1 > 0;
+		p->l2[i] = (float)l->l2;
+		p->momentum[i] = (float)l->rule.momentum;
+	}
+	if (p->shrinks)
+		make_lag(p);
+	p->lag.now = p->shrinks ? (uint32_t)(p->at.batches % p->reach) : 0;
+	p->ready = true;
+}
+
+/* The lanes from[n] of a table of elements of some bytes. */
+struct lane_copy {
+	size_t rows, n, width, old_width;
+	const size_t *from;
+};
+
+static void
+copy_lanes(const struct lane_copy *c, void *to, const void *table, size_t bytes)
+{
+	if (!to)
+		return;
+	for (size_t j = 0; j < c->rows; j++)
+		for (size_t i = 0; i < c->n; i++)
+			memcpy((char *)to + (j * c->width + i) * bytes,
+			       (const char *)table +
+				   (j * c->old_width + c->from[i]) * bytes,
+			       bytes);
+}
+
+void
+sgd_pack_repack(struct pack *p, const bool *keep)
+{
+	struct pack old = *p;
+	size_t from[PACK_LANES_MAX];
+	struct lane_copy c = {.rows = p->size, .from = from};
+
+	for (size_t i = 0; i < p->n; i++)
+		if (keep[i])
+			from[c.n++] = i;
+	p->n = c.n;
+	c.width = p->width = width_for(p->n);
+	c.old_width = old.width;
+	make_tables(p);
+	copy_lanes(&c, p->w, old.w, sizeof *p->w);
+	copy_lanes(&c, p->g, old.g, sizeof *p->g);
+	copy_lanes(&c, p->m, old.m, sizeof *p->m);
+	copy_lanes(&c, p->v, old.v, sizeof *p->v);
+	copy_lanes(&c, p->sum, old.sum, sizeof *p->sum);
+	c.rows = (size_t)p->view->d + 2;
+	copy_lanes(&c, p->model, old.model, sizeof *p->model);
+	for (size_t i = 0; i < p->n; i++) {
+		p->lane[i] = old.lane[from[i]];
+		p->scale[i] = old.scale[from[i]];
+		p->inverse[i] = old.inverse[from[i]];
+		p->loss_sum[i] = old.loss_sum[from[i]];
+	}
+	for (size_t i = p->n; i < SGD_LANES_MAX; i++)
+		p->scale[i] = p->inverse[i] = 1;
+	p->lag.sum = p->lag.power = p->lag.long_sum = p->margin = NULL;
+	p->margin_rows = 0;
+	free_tables(&old);
+	p->ready = false;
+	if (p->at.open)
+		prepare(p);
+}
+
+/* --- steps --- */
+
+static struct sgd_run
+run_of(struct pack *p)
+{
+	return (struct sgd_run){
+	    .loss = p->kind,
+	    .width = p->width,
+	    .intercept = p->view->intercept,
+	    .far = cells(p) * sizeof *p->w > FAR_BYTES,
+	    .center = p->center,
+	    .mass = (double)p->facts->rows[PART_TRAIN] / p->facts->weight_sum,
+	    .weighted =
+		p->facts->weight_max != 1 ||
+		p->facts->weight_sum != (double)p->facts->rows[PART_TRAIN],
+	    .hot = p->hot,
+	    .d = p->view->d,
+	    .w = p->w,
+	    .g = p->g,
+	    .rate = p->rate,
+	    .decays = p->decays,
+	    .scale = p->scale,
+	    .inverse = p->inverse,
+	    .decay = p->decay,
+	    .undecay = p->undecay,
+	    .shrinks = p->shrinks,
+	    .shrink = p->shrink,
+	    .lag = &p->lag,
+	    .loss_sum = p->loss_sum,
+	};
+}
+
+/* Batches from now to the next multiple of `every`. */
+static uint64_t
+until(const struct pack *p, uint64_t every)
+{
+	return every - p->at.batches % every;
+}
+
+/* Rows of the next run: a batch, or of single rows as many as there are until
+ * something is due. */
+static size_t
+run_rows(const struct pack *p, size_t left, bool predict)
+{
+	uint64_t n = p->batch;
+
+	if (n == 1) {
+		n = until(p, p->period);
+		if (!p->decays)
+			n = left;
+		if (p->average && until(p, p->every) < n)
+			n = until(p, p->every);
+		if (p->shrinks && until(p, p->reach) < n)
+			n = until(p, p->reach);
+		if (predict && n > PREDICT_ROWS)
+			n = PREDICT_ROWS;
+	}
+	if (p->method != SGD_PLAIN)
+		n = p->batch;
+	return n < left ? (size_t)n : left;
+}
+
+static float *
+margins_for(struct pack *p, size_t rows)
+{
+	if (rows > p->margin_rows) {
+		free(p->margin);
+		p->margin = xaligned(2 * rows * p->width, sizeof *p->margin);
+		p->margin_rows = rows;
+	}
+	return p->margin;
+}
+
+/* The step of momentum or adam along the mean gradient. */
+static void
+sweep(struct pack *p)
+{
+	float rate[SGD_LANES_MAX], second[SGD_LANES_MAX] = {0};
+	struct sgd_sweep s = {
+	    .width = p->width,
+	    .hot = p->hot,
+	    .d = p->view->d,
+	    .intercept = p->view->intercept,
+	    .w = p->w,
+	    .g = p->g,
+	    .m = p->m,
+	    .v = p->v,
+	    .rate = rate,
+	    .l2 = p->l2,
+	    .momentum = p->momentum,
+	    .second = second,
+	    .nesterov = p->lane[0].rule.nesterov,
+	};
+
+	memcpy(rate, p->rate, sizeof rate);
+	if (p->method == SGD_MOMENTUM_STEPS) {
+		p->kernel->momentum(&s);
+		return;
+	}
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = &p->lane[i];
+
+		l->power1 *= BETA1;
+		l->power2 *= BETA2;
+		rate[i] = (float)(l->step / (1 - l->power1));
+		second[i] = (float)(1 / (1 - l->power2));
+	}
+	p->kernel->adam(&s);
+}
+
+/* A run of rows: single steps, or one batch. */
+static void
+learn(struct pack *p, struct sgd_run *run)
+{
+	float rate[SGD_LANES_MAX];
+
+	if (p->method != SGD_PLAIN) {
+		p->kernel->gradient(run);
+		sweep(p);
+	} else if (p->batch == 1) {
+		p->kernel->learn(run);
+	} else {
+		for (size_t i = 0; i < SGD_LANES_MAX; i++)
+			rate[i] = p->rate[i] / (float)run->n;
+		run->rate = rate;
+		p->kernel->learn_batch(run);
+	}
+}
+
+/* Takes the scale of a lane back to about 1: by a power of two, so that no
+ * weight is rounded. */
+static void
+rescale(struct pack *p, size_t i)
+{
+	double size = fabs(p->scale[i]), power = 1;
+	float down;
+
+	if (size >= 1 / SCALE_NEAR && size <= SCALE_NEAR)
+		return;
+	for (; size * power < 1; power *= 2)
+		;
+	for (; size * power > 2; power /= 2)
+		;
+	down = (float)(1 / power);
+	for (size_t j = 0; j < p->hot + p->view->d; j++)
+		p->w[j * p->width + i] *= down;
+	p->scale[i] *= power;
+	p->inverse[i] *= 1 / power;
+}
+
+/* What is due after a run of batches. */
+static void
+advance(struct pack *p, uint64_t batches)
+{
+	struct sgd_run run = run_of(p);
+
+	p->at.batches += batches;
+	if (p->shrinks) {
+		p->lag.now += (uint32_t)batches;
+		if (p->lag.now == p->reach) {
+			p->kernel->catch_up(&run);
+			memset(p->lag.last, 0, p->size * sizeof *p->lag.last);
+			p->lag.now = 0;
+		}
+	}
+	for (size_t i = 0; p->decays && i < p->n; i++)
+		if (p->at.batches % p->lane[i].period == 0)
+			rescale(p, i);
+	if (p->average && p->at.batches % p->every == 0) {
+		p->kernel->add_weights(&run, p->sum);
+		p->at.iterates++;
+	}
+}
+
+static void
+add_mass(struct pack *p, const struct sgd_run *run)
+{
+	if (!run->weighted)
+		p->at.mass += (double)run->n;
+	for (size_t k = 0; run->weighted && k < run->n; k++)
+		p->at.mass += run->rows->weight[run->order[k]] * run->mass;
+}
+
+/* Margins of the run's rows to predictions pred[lane][n]. */
+static void
+put_predictions(const struct pack *p, const struct sgd_run *run, double *pred,
+		size_t n)
+{
+	double mean[64] __attribute__((aligned(64))) = {0};
+
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t first = 0; first < run->n; first += 64) {
+			size_t m = run->n - first;
+
+			if (m > 64)
+				m = 64;
+			for (size_t k = 0; k < m; k++)
+				mean[k] =
+				    p->center +
+				    (double)
+					run->margin[(first + k) * p->width + i];
+			p->scorer->mean(p->kind, mean, m);
+			memcpy(pred + i * n + first, mean, m * sizeof *mean);
+		}
+}
+
+void
+sgd_pack_step(struct pack *p, const struct rows *r, const uint32_t *order,
+	      size_t n, double *pred)
+{
+	unsigned before = isa_flush_begin();
+
+	prepare(p);
+	for (size_t at = 0; at < n;) {
+		struct sgd_run run = run_of(p);
+		bool single = p->batch == 1 && p->method == SGD_PLAIN;
+
+		run.rows = r;
+		run.order = order + at;
+		run.n = run_rows(p, n - at, pred != NULL);
+		if (pred || !single)
+			run.margin = margins_for(p, run.n);
+		add_mass(p, &run);
+		learn(p, &run);
+		if (pred)
+			put_predictions(p, &run, pred + at, n);
+		advance(p, single ? run.n : 1);
+		at += run.n;
+	}
+	isa_flush_end(before);
+}
+
+/* --- the model --- */
+
+/* A table of doubles as [d + 2][width] weights divided by n. */
+static double *
+weights_of(const struct pack *p, const double *table, double n)
+{
+	size_t width = p->width;
+	double *w = xaligned(((size_t)p->view->d + 2) * width, sizeof *w);
+
+	for (size_t j = 0; j <= p->view->d; j++)
+		for (size_t i = 0; i < width; i++)
+			w[j * width + i] = table[p->row_of[j] * width + i] / n;
+	for (size_t i = 0; i < p->n; i++)
+		w[p->view->d * width + i] += p->center;
+	return w;
+}
+
+/* The iterates of all lanes; the caller's to free. */
+static double *
+weights_now(const struct pack *p)
+{
+	/* A run may change a pack; this one only reads. */
+	struct sgd_run run = run_of((struct pack *)p);
+	double *table = xaligned(cells(p), sizeof *table), *w;
+
+	p->kernel->add_weights(&run, table);
+	w = weights_of(p, table, 1);
+	free(table);
+	return w;
+}
+
+/* All weights what they are: none lags behind, all scales are 1. */
+static void
+settle(struct pack *p)
+{
+	struct sgd_run run = run_of(p);
+
+	if (p->shrinks)
+		p->kernel->catch_up(&run);
+	for (size_t i = 0; p->decays && i < p->n; i++) {
+		for (size_t j = 0; j < p->hot + p->view->d; j++) {
+			float *w = &p->w[j * p->width + i];
+
+			*w = (float)(p->scale[i] * (double)*w);
+		}
+		p->scale[i] = p->inverse[i] = 1;
+	}
+}
+
+static bool
+is_finite(const struct pack *p, size_t lane)
+{
+	for (size_t j = 0; j < p->size; j++) {
+		size_t at = j * p->width + lane;
+
+		if (!isfinite(p->w[at]) || (p->sum && !isfinite(p->sum[at])))
+			return false;
+	}
+	return true;
+}
+
+static double
+penalty(const struct pack *p, size_t lane, const double *w)
+{
+	double l1 = 0, l2 = 0;
+
+	for (size_t j = 0; j < p->view->d; j++) {
+		double x = w[j * p->width + lane];
+
+		l1 += fabs(x);
+		l2 += x * x;
+	}
+	return 0.5 * p->lane[lane].l2 * l2 + p->lane[lane].l1 * l1;
+}
+
+static void
+end_lane(struct lane *l, enum lane_status status, enum reason reason)
+{
+	l->status = status;
+	l->reason = reason;
+}
+
+static void
+clear_lane(struct pack *p, size_t lane)
+{
+	for (size_t j = 0; j < p->size; j++)
+		p->w[j * p->width + lane] = 0;
+	for (size_t j = 0; j < (size_t)p->view->d + 2; j++)
+		p->model[j * p->width + lane] = 0;
+}
+
+/* What the epoch made of a lane; w are the models of all. */
+static void
+judge(struct pack *p, size_t i, const double *w)
+{
+	struct lane *l = &p->lane[i];
+
+	l->epoch++;
+	l->loss = p->loss_sum[i] / p->at.mass;
+	l->objective = l->loss + penalty(p, i, w);
+	for (size_t j = 0; j <= p->view->d; j++)
+		p->model[j * p->width + i] = w[j * p->width + i];
+	if (!(p->at.mass > 0))
+		end_lane(l, LANE_DIVERGED, REASON_NO_ROWS);
+	else if (!isfinite(l->loss) || !is_finite(p, i))
+		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
+	else if (l->epoch >= p->epochs)
+		end_lane(l, LANE_CAPPED, REASON_EPOCHS);
+	if (l->status != LANE_DIVERGED)
+		return;
+	clear_lane(p, i);
+	l->loss = l->objective = NAN;
+}
+
+void
+sgd_pack_end_epoch(struct pack *p, struct lane_report *report)
+{
+	double *w;
+
+	prepare(p);
+	settle(p);
+	w = p->at.iterates > 0 ? weights_of(p, p->sum, (double)p->at.iterates)
+			       : weights_now(p);
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = &p->lane[i];
+		bool live = l->status == LANE_STEP;
+
+		if (live)
+			judge(p, i, w);
+		report[i] = (struct lane_report){
+		    .status = l->status,
+		    .epoch = l->epoch,
+		    .counted = live,
+		    .loss = l->loss,
+		    .objective = l->objective,
+		    .reason = reason_text[l->reason],
+		};
+	}
+	free(w);
+	p->at = (struct place){0};
+	p->ready = false;
+}
+
+/* The models as they are now: of lanes within an epoch, their iterates. */
+static double *
+models_now(const struct pack *p)
+{
+	double *w = weights_now(p);
+
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t j = 0; j <= p->view->d; j++)
+			if (!p->at.open || p->lane[i].status != LANE_STEP)
+				w[j * p->width + i] =
+				    p->model[j * p->width + i];
+	return w;
+}
+
+void
+sgd_pack_evaluate(const struct pack *p, const struct rows *r,
+		  struct metric *const *metric)
+{
+	double *w = p->at.open ? models_now(p) : NULL;
+
+	glm_evaluate(&(struct glm_weights){.kind = p->kind,
+					   .kernel = p->scorer,
+					   .w = w ? w : p->model,
+					   .width = p->width,
+					   .lanes = p->n},
+		     r, metric);
+	free(w);
+}
+
+/* --- bytes of a lane --- */
+
+static void
+save_model(const struct pack *p, size_t lane, struct strbuf *sb)
+{
+	double *x = xcalloc(p->nvar, sizeof *x);
+	double *w = p->at.open ? models_now(p) : NULL;
+
+	for (size_t j = 0; j < p->nvar; j++)
+		x[j] = (w ? w : p->model)[j * p->width + lane];
+	glm_model_put(p->view, p->kind, x, sb);
+	free(x);
+	free(w);
+}
+
+/* The lane's part of a table of floats, in slot order.  What a lane that has
+ * overflowed holds is not all the same at every width: NaNs stand for it. */
+static void
+put_lane(const struct pack *p, const float *t, size_t lane, bool finite,
+	 struct strbuf *sb)
+{
+	float *x = xcalloc(p->nvar, sizeof *x);
+
+	for (size_t j = 0; j < p->nvar; j++)
+		x[j] = finite ? t[p->row_of[j] * p->width + lane] : NAN;
+	put_f32s(sb, x, p->nvar);
+	free(x);
+}
+
+static void
+put_sums(const struct pack *p, size_t lane, bool finite, struct strbuf *sb)
+{
+	double *x = xcalloc(p->nvar, sizeof *x);
+
+	for (size_t j = 0; j < p->nvar; j++)
+		x[j] = finite ? p->sum[p->row_of[j] * p->width + lane] : NAN;
+	put_f64s(sb, x, p->nvar);
+	free(x);
+}
+
+/* What a lane is within an epoch, beside its weights. */
+static void
+put_place(const struct pack *p, size_t lane, bool finite, struct strbuf *sb)
+{
+	put_u64(sb, p->at.batches);
+	put_u64(sb, p->at.iterates);
+	put_f64(sb, p->at.mass);
+	put_f64(sb, finite ? p->loss_sum[lane] : NAN);
+	put_f64(sb, p->scale[lane]);
+	put_f64(sb, p->inverse[lane]);
+	if (p->average)
+		put_sums(p, lane, finite, sb);
+	if (p->lane[lane].l1 > 0)
+		put_u32s(sb, p->lag.last + p->hot, p->view->d);
+}
+
+static enum phase
+phase_of(const struct pack *p, size_t lane)
+{
+	if (p->lane[lane].status != LANE_STEP)
+		return PHASE_ENDED;
+	return p->at.open ? PHASE_WITHIN_EPOCH : PHASE_BETWEEN_EPOCHS;
+}
+
+static void
+save_state(const struct pack *p, size_t lane, struct strbuf *sb)
+{
+	const struct lane *l = &p->lane[lane];
+	enum phase phase = phase_of(p, lane);
+	bool finite = is_finite(p, lane);
+
+	put_u8(sb, STATE_VERSION);
+	put_u8(sb, (uint8_t)p->kind);
+	put_u8(sb, (uint8_t)p->method);
+	put_u8(sb, p->average);
+	put_u32(sb, p->view->d);
+	put_u8(sb, p->view->standardize);
+	put_u8(sb, p->view->intercept);
+	put_u8(sb, (uint8_t)phase);
+	put_u8(sb, (uint8_t)l->status);
+	put_u8(sb, (uint8_t)l->reason);
+	put_u32(sb, l->epoch);
+	put_f64(sb, l->loss);
+	put_f64(sb, l->objective);
+	if (phase != PHASE_WITHIN_EPOCH)
+		save_model(p, lane, sb);
+	if (phase == PHASE_ENDED)
+		return;
+	put_lane(p, p->w, lane, finite, sb);
+	if (p->m)
+		put_lane(p, p->m, lane, finite, sb);
+	if (p->v)
+		put_lane(p, p->v, lane, finite, sb);
+	put_f64(sb, l->power1);
+	put_f64(sb, l->power2);
+	if (phase == PHASE_WITHIN_EPOCH)
+		put_place(p, lane, finite, sb);
+}
+
+void
+sgd_pack_save(const struct pack *p, size_t lane, enum save_what what,
+	      struct strbuf *sb)
+{
+	if (what == SAVE_MODEL)
+		save_model(p, lane, sb);
+	else
+		save_state(p, lane, sb);
+}
+
+static int
+load_model(struct pack *p, size_t lane, struct cursor *c)
+{
+	double *x = xcalloc(p->nvar, sizeof *x);
+	int bad = glm_model_get(p->view, p->kind, c, x);
+
+	for (size_t j = 0; j < p->nvar; j++)
+		p->model[j * p->width + lane] = x[j];
+	free(x);
+	return bad;
+}
+
+static void
+get_lane(const struct pack *p, float *t, size_t lane, struct cursor *c)
+{
+	for (size_t j = 0; j < p->nvar; j++)
+		t[p->row_of[j] * p->width + lane] = get_f32(c);
+}
+
+/* Counters that all lanes with l1 share: those of the first one loaded. */
+static int
+load_lag(struct pack *p, struct cursor *c)
+{
+	uint32_t *last = p->lag.last + p->hot;
+	uint64_t now = p->at.batches % reach_of(p);
+
+	for (uint32_t j = 0; j < p->view->d; j++) {
+		uint32_t step = get_u32(c);
+
+		if (step > now || (p->lagged && step != last[j]))
+			return -1;
+		last[j] = step;
+	}
+	p->lagged = true;
+	return 0;
+}
+
+static bool
+is_scale(double x)
+{
+	x = fabs(x);
+	return x >= 1 / (SCALE_NEAR * SCALE_FAR * SCALE_FAR) &&
+	       x <= SCALE_NEAR * SCALE_FAR * SCALE_FAR;
+}
+
+/* All lanes of a pack are at one place. */
+static int
+load_place(struct pack *p, size_t lane, struct cursor *c)
+{
+	struct place at = {.open = true};
+	bool loaded = p->placed;
+
+	at.batches = get_u64(c);
+	at.iterates = get_u64(c);
+	at.mass = get_f64(c);
+	p->loss_sum[lane] = get_f64(c);
+	p->scale[lane] = get_f64(c);
+	p->inverse[lane] = get_f64(c);
+	if (at.iterates > (p->average ? at.batches : 0) || !(at.mass >= 0) || !isfinite(at.mass) ||
+	    !is_scale(p->scale[lane]) || !is_scale(p->inverse[lane]))
+		return -1;
+	if (loaded && (!p->at.open || at.batches != p->at.batches ||
+		       at.iterates != p->at.iterates || at.mass != p->at.mass))
+		return -1;
+	p->at = at;
+	for (size_t j = 0; p->average && j < p->nvar; j++)
+		p->sum[p->row_of[j] * p->width + lane] = get_f64(c);
+	return p->lane[lane].l1 > 0 ? load_lag(p, c) : 0;
+}
+
+static int
+load_live(struct pack *p, size_t lane, enum phase phase, struct cursor *c)
+{
+	struct lane *l = &p->lane[lane];
+
+	if (cursor_left(c) / sizeof(float) < p->nvar)
+		return -1;
+	get_lane(p, p->w, lane, c);
+	if (p->m)
+		get_lane(p, p->m, lane, c);
+	if (p->v)
+		get_lane(p, p->v, lane, c);
+	l->power1 = get_f64(c);
+	l->power2 = get_f64(c);
+	if (!(l->power1 >= 0 && l->power1 <= 1 && l->power2 >= 0 &&
+	      l->power2 <= 1))
+		return -1;
+	if (phase == PHASE_WITHIN_EPOCH)
+		return load_place(p, lane, c);
+	return p->placed && p->at.open ? -1 : 0;
+}
+
+/* What a state begins with. */
+static int
+load_head(struct pack *p, struct lane *l, enum phase *phase, struct cursor *c)
+{
+	uint8_t number, status, reason;
+
+	if (get_u8(c) != STATE_VERSION || get_u8(c) != p->kind ||
+	    get_u8(c) != p->method || get_u8(c) != p->average ||
+	    get_u32(c) != p->view->d || get_u8(c) != p->view->standardize ||
+	    get_u8(c) != p->view->intercept)
+		return -1;
+	number = get_u8(c);
+	status = get_u8(c);
+	reason = get_u8(c);
+	l->epoch = get_u32(c);
+	l->loss = get_f64(c);
+	l->objective = get_f64(c);
+	if (!cursor_ok(c) || number > PHASE_WITHIN_EPOCH ||
+	    status > LANE_DIVERGED || reason >= REASON_COUNT ||
+	    (number == PHASE_ENDED) != (status != LANE_STEP))
+		return -1;
+	*phase = number;
+	l->status = status;
+	l->reason = reason;
+	return 0;
+}
+
+int
+sgd_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n)
+{
+	struct lane *l = &p->lane[lane];
+	struct cursor c = cursor_of(b, n);
+	enum phase phase;
+
+	if (load_head(p, l, &phase, &c) < 0)
+		return -1;
+	if (phase != PHASE_WITHIN_EPOCH && load_model(p, lane, &c) < 0)
+		return -1;
+	if (phase != PHASE_ENDED) {
+		if (load_live(p, lane, phase, &c) < 0)
+			return -1;
+		p->placed = true;
+	}
+	p->ready = false;
+	if (p->at.open)
+		prepare(p);
+	return cursor_done(&c) ? 0 : -1;
+}
