@@ -21,8 +21,9 @@
 struct datashuffle_spec {
 	const char *path; /* of the dataset */
 	enum shuffle_method method;
-	struct buffer_size buffer; /* of the decoded bytes that are selected;
-				      a rank has its share of it */
+	struct buffer_size buffer; /* of all ranks together, of the decoded
+				      bytes that are selected; zeroed: 10 %,
+				      but 1 MB at least */
 	uint64_t seed;
 	uint64_t epoch, epochs; /* the first, and how many */
 	struct order_rank part;
@@ -36,18 +37,30 @@ struct datashuffle_spec {
 	const char *resume;    /* from where to go on; NULL: from the start */
 };
 
-struct datashuffle_report {
+/* What was chosen. */
+struct datashuffle_facts {
 	size_t groups, blocks; /* selected */
 	uint64_t buffer_bytes; /* of each */
-	double buffer_blocks;  /* that fit in it, on average */
-	uint64_t rows, bytes;  /* written by this run */
+	size_t buffer_blocks;  /* that fit in it, on average */
+	bool covers;	       /* the buffer holds all there is */
 };
 
-/* EXIT_USAGE if a buffer cannot hold the largest block (telling what would),
- * if rows that must fit in memory do not, or of a group that is not there;
- * EXIT_CORRUPT naming file and block if one is damaged. */
-int datashuffle_run(const struct datashuffle_spec *spec, int fd,
-		    const char *name, struct datashuffle_report *report,
-		    struct error *err);
+struct datashuffle_stats {
+	uint64_t rows, bytes_written;
+	double waited; /* seconds, for a buffer to be filled */
+};
+
+struct datashuffle;
+/* Opens the dataset; spec is copied, its strings are borrowed.  EXIT_USAGE if
+ * a buffer cannot hold the largest block (telling what would), if rows that
+ * must fit in memory do not, or of a group that is not there. */
+struct datashuffle *datashuffle_new(const struct datashuffle_spec *spec,
+				    struct error *err);
+void datashuffle_free(struct datashuffle *r); /* NULL is legal */
+const struct datashuffle_facts *datashuffle_facts(const struct datashuffle *r);
+/* Once.  `name` is the output's, for messages.  A damaged block is
+ * EXIT_CORRUPT naming file and block. */
+int datashuffle_run(struct datashuffle *r, int fd, const char *name,
+		    struct datashuffle_stats *stats, struct error *err);
 
 #endif

@@ -80,17 +80,20 @@ spec_of(enum shuffle_method method, bool csv)
 static int
 run(const struct datashuffle_spec *spec, struct strbuf *out, struct error *err)
 {
-	struct datashuffle_report report;
+	struct datashuffle_stats stats = {0};
+	struct datashuffle *d;
 	char name[] = "/tmp/kp-datashuffle-out-XXXXXX";
-	int fd = mkstemp(name), ret;
+	int fd = mkstemp(name), ret = -1;
 	size_t n;
 
 	unlink(name);
 	*err = ERROR_NONE;
-	ret = datashuffle_run(spec, fd, "out", &report, err);
+	d = datashuffle_new(spec, err);
+	ret = d ? datashuffle_run(d, fd, "out", &stats, err) : -1;
+	datashuffle_free(d);
 	n = (size_t)lseek(fd, 0, SEEK_END);
 	if (ret == 0)
-		CHECK_INT(report.bytes, n);
+		CHECK_INT(stats.bytes_written, n);
 	CHECK_INT(pread(fd, strbuf_extend(out, n), n, 0), n);
 	close(fd);
 	return ret;
