@@ -1,4 +1,5 @@
-/* kp-shuffle - the records of a file in an order that is good for SGD. */
+/* kp-shuffle - the records of a file, or the rows of a dataset, in an order
+ * that is good for SGD. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,13 +8,17 @@
 #include <unistd.h>
 #include "base/opt.h"
 #include "base/progress.h"
+#include "data/task.h"
+#include "exec/artifact.h"
+#include "shuffle/datashuffle.h"
 #include "shuffle/textshuffle.h"
 
 #define THREADS_MAX 64
 
-static const char *method = "corgipile", *format = "lines";
+static const char *method = "corgipile", *format;
 static const char *buffer, *rank, *state, *resume, *tmpdir;
-static uint64_t block_bytes;
+static const char *as, *group, *split;
+static uint64_t block_bytes, memory_bytes;
 static int64_t seed = 1, epochs = 1, epoch = -1, threads = 1;
 static bool header, even, single_buffer, stats;
 
@@ -38,7 +43,7 @@ static const struct opt options[] = {
     {"even", 0, OPT_FLAG, &even, NULL,
      "ranks of equal numbers of records, give or take one", 0, 0},
     {"format", 0, OPT_STRING, &format, "FORMAT",
-     "lines, csv (line ends in quotes), libsvm", 0, 0},
+     "lines, csv (line ends in quotes), libsvm (default lines)", 0, 0},
     {"header", 0, OPT_FLAG, &header, NULL, "the first record stays first, once",
      0, 0},
     {"state", 0, OPT_STRING, &state, "FILE",
@@ -52,17 +57,30 @@ static const struct opt options[] = {
     {"jobs", 'j', OPT_INT, &threads, "N", "threads that read", 1, THREADS_MAX},
     {"single-buffer", 0, OPT_FLAG, &single_buffer, NULL,
      "fill and write in turn, to compare", 0, 0},
+    {"as", 0, OPT_STRING, &as, "FORMAT",
+     "rows of a dataset as a stream of blocks, for kp-train --blocks,\n"
+     "or as csv (default stream)",
+     0, 0},
+    {"group", 0, OPT_STRING, &group, "KEY", "of a dataset, this group alone", 0,
+     0},
+    {"split", 0, OPT_STRING, &split, "PART",
+     "of a dataset, train, holdout or test rows alone", 0, 0},
+    {"memory", 0, OPT_BYTES, &memory_bytes, "SIZE",
+     "for all rows of a dataset: once, epoch, window, mrs (default:\n"
+     "half of what there is)",
+     0, 0},
     {"stats", 0, OPT_FLAG, &stats, NULL,
      "sizes, memory and seconds on stderr at the end", 0, 0},
     {0},
 };
 
 static const struct opt_program program = {
-    .usage = "[OPTION...] [FILE]",
+    .usage = "[OPTION...] [FILE | DATA]",
     .purpose = "Write the records of a file in an order that is good for SGD.",
     .examples = "  kp-shuffle --epochs 5 big.svm | trainer\n"
 		"  kp-shuffle --format csv --header --buffer 2G big.csv\n"
-		"  kp-shuffle --rank 0/4 --even big.txt > part0\n",
+		"  kp-shuffle --rank 0/4 --even big.txt > part0\n"
+		"  kp-shuffle --method none --as csv data | head\n",
     .opt = options,
     .operands_min = 0,
     .operands_max = 1,
@@ -95,6 +113,19 @@ parse_rank(const char *text)
 	return r;
 }
 
+static enum shuffle_method
+parse_method(void)
+{
+	enum shuffle_method m;
+	struct error err = ERROR_NONE;
+
+	if (shuffle_method_parse(method, &m, &err) < 0) {
+		error_context(&err, "--method");
+		die(&err);
+	}
+	return m;
+}
+
 static const char *
 temporary_folder(void)
 {
@@ -122,11 +153,8 @@ text_options(const char *path)
 	};
 	struct error err = ERROR_NONE;
 
-	if (shuffle_method_parse(method, &o.method, &err) < 0) {
-		error_context(&err, "--method");
-		die(&err);
-	}
-	if (text_format_parse(format, &o.file.format, &err) < 0) {
+	o.method = parse_method();
+	if (format && text_format_parse(format, &o.file.format, &err) < 0) {
 		error_context(&err, "--format");
 		die(&err);
 	}
@@ -199,18 +227,143 @@ shuffle_text(const char *path)
 	textshuffle_free(t);
 }
 
+/* --- datasets --- */
+
+/* Of enum part; -1: all. */
+static int
+parse_split(void)
+{
+	static const char *const part[] = {"train", "holdout", "test"};
+
+	for (int i = 0; split && i < PART_COUNT; i++)
+		if (strcmp(split, part[i]) == 0)
+			return i;
+	if (split)
+		dief(EXIT_USAGE, "--split: not train, holdout or test: \"%s\"",
+		     split);
+	return -1;
+}
+
+static bool
+parse_as(void)
+{
+	bool csv = as && strcmp(as, "csv") == 0;
+
+	if (as && !csv && strcmp(as, "stream") != 0)
+		dief(EXIT_USAGE, "--as: not stream or csv: \"%s\"", as);
+	return csv;
+}
+
+/* Dies of an option that is for the other kind of input. */
+static void
+refuse_options(const char *path, bool dataset)
+{
+	const struct {
+		const char *name;
+		bool given, of_dataset;
+	} o[] = {
+	    {"block-size", block_bytes != 0, false},
+	    {"format", format != NULL, false},
+	    {"header", header, false},
+	    {"tmpdir", tmpdir != NULL, false},
+	    {"as", as != NULL, true},
+	    {"group", group != NULL, true},
+	    {"split", split != NULL, true},
+	    {"memory", memory_bytes != 0, true},
+	};
+
+	for (size_t i = 0; i < sizeof(o) / sizeof(*o); i++)
+		if (o[i].given && o[i].of_dataset != dataset)
+			dief(EXIT_USAGE, "--%s: %s is %s dataset", o[i].name,
+			     strcmp(path, "-") == 0 ? "standard input" : path,
+			     dataset ? "a" : "no");
+}
+
+static void
+advise_data(const struct datashuffle_spec *p, const struct datashuffle_facts *f)
+{
+	bool blocks =
+	    p->method == SHUFFLE_CORGIPILE || p->method == SHUFFLE_BLOCK;
+
+	if (!blocks || f->covers || f->buffer_blocks >= TEXTSHUFFLE_GOOD_BLOCKS)
+		return;
+	warning("a buffer has about %zu blocks of %s, too few to mix well; "
+		"kp-featurize --block-size %" PRIu64 " gives %d",
+		f->buffer_blocks, p->path,
+		f->buffer_bytes / TEXTSHUFFLE_GOOD_BLOCKS + 1,
+		TEXTSHUFFLE_GOOD_BLOCKS);
+}
+
+static void
+print_data_stats(const struct datashuffle_facts *f,
+		 const struct datashuffle_stats *s, double seconds)
+{
+	fprintf(stderr,
+		"groups %zu\nblocks %zu\nbuffer_bytes %" PRIu64
+		"\nbuffer_blocks %zu\nrows %" PRIu64 "\nbytes_written %" PRIu64
+		"\nresident_bytes %" PRIu64
+		"\nseconds %.3f\nwaited_seconds %.3f\n",
+		f->groups, f->blocks, f->buffer_bytes, f->buffer_blocks,
+		s->rows, s->bytes_written, resident_peak(), seconds, s->waited);
+}
+
+static void
+shuffle_dataset(const char *path)
+{
+	struct datashuffle_spec p = {
+	    .path = path,
+	    .method = parse_method(),
+	    .seed = (uint64_t)seed,
+	    .epoch = epoch < 0 ? 0 : (uint64_t)epoch,
+	    .epochs = (uint64_t)epochs,
+	    .part = parse_rank(rank),
+	    .group = group,
+	    .split = parse_split(),
+	    .csv = parse_as(),
+	    .single_buffer = single_buffer,
+	    .memory_bytes = memory_bytes,
+	    .state = state,
+	    .resume = resume,
+	};
+	struct datashuffle_stats s = {0};
+	struct error err = ERROR_NONE;
+	double start = clock_sec();
+	struct datashuffle *d;
+
+	if (buffer && buffer_size_parse(buffer, &p.buffer, &err) < 0)
+		die(&err);
+	if (!p.csv && isatty(STDOUT_FILENO))
+		dief(EXIT_USAGE, "a stream of blocks is not for a terminal "
+				 "(see --as csv)");
+	d = datashuffle_new(&p, &err);
+	if (!d)
+		die(&err);
+	advise_data(&p, datashuffle_facts(d));
+	if (datashuffle_run(d, STDOUT_FILENO, "standard output", &s, &err) < 0)
+		die(&err);
+	if (stats)
+		print_data_stats(datashuffle_facts(d), &s, clock_sec() - start);
+	datashuffle_free(d);
+}
+
 int
 main(int argc, char **argv)
 {
 	int first = opt_parse(&program, argc, argv);
 	const char *path = first < argc ? argv[first] : "-";
+	bool dataset;
 
 	if (epoch >= 0 && epochs != 1)
 		dief(EXIT_USAGE, "--epoch is one, --epochs all up to it: "
 				 "give one of them");
 	if (first == argc && isatty(STDIN_FILENO))
 		opt_short_help(&program);
-	shuffle_text(path);
+	dataset = artifact_of(path) == ARTIFACT_DATASET;
+	refuse_options(path, dataset);
+	if (dataset)
+		shuffle_dataset(path);
+	else
+		shuffle_text(path);
 	close_stdout();
 	return EXIT_DONE;
 }
