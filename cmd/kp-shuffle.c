@@ -285,13 +285,12 @@ advise_data(const struct datashuffle_spec *p, const struct datashuffle_facts *f)
 	bool blocks =
 	    p->method == SHUFFLE_CORGIPILE || p->method == SHUFFLE_BLOCK;
 
-	if (!blocks || f->covers || f->buffer_blocks >= TEXTSHUFFLE_GOOD_BLOCKS)
+	if (!blocks || f->covers || f->buffer_blocks >= DATASHUFFLE_GOOD_BLOCKS)
 		return;
 	warning("a buffer has about %zu blocks of %s, too few to mix well; "
 		"kp-featurize --block-size %" PRIu64 " gives %d",
-		f->buffer_blocks, p->path,
-		f->buffer_bytes / TEXTSHUFFLE_GOOD_BLOCKS + 1,
-		TEXTSHUFFLE_GOOD_BLOCKS);
+		f->buffer_blocks, p->path, f->good_block_bytes,
+		DATASHUFFLE_GOOD_BLOCKS);
 }
 
 static void

@@ -67,6 +67,27 @@ is_buffered(enum shuffle_method m)
 
 /* --- sizes --- */
 
+/* As kp-featurize --block-size counts them: at least so many bytes a row. */
+static double
+stored_row_bytes(const struct datashuffle *r)
+{
+	const struct schema *s = dataset_schema(r->d);
+	const struct index *ix = dataset_index(r->d);
+	double row = 1 + (s->nclass ? 1 : 8), entries = 0, rows = 0;
+
+	for (size_t i = 0; i < s->ncolumn; i++)
+		row += s->column[i].roles & ROLE_WEIGHT ? 8 : 0;
+	for (size_t i = 0; i < s->nfeature; i++)
+		row += s->feature[i].kind == FEATURE_CATEGORY ? 1
+		       : s->feature[i].kind == FEATURE_F32    ? 4
+							      : 8;
+	for (size_t i = 0; i < ix->ngroup; i++) {
+		entries += (double)ix->group[i].entries;
+		rows += (double)index_rows(&ix->group[i]);
+	}
+	return row + 12 * entries / (rows + 1);
+}
+
 static int
 size_buffer(struct datashuffle *r, struct error *err)
 {
@@ -100,6 +121,11 @@ size_buffer(struct datashuffle *r, struct error *err)
 	f->buffer_blocks =
 	    buffer_size_blocks(&(struct buffer_size){.bytes = f->buffer_bytes},
 			       r->sel.nblock, all);
+	f->good_block_bytes =
+	    (uint64_t)((double)f->buffer_bytes / (DATASHUFFLE_GOOD_BLOCKS + 2) *
+		       stored_row_bytes(r) * (double)r->sel.row_sum /
+		       (all + 1)) +
+	    1;
 	f->covers = f->buffer_bytes >= r->sel.memory_sum / ranks;
 	return 0;
 }

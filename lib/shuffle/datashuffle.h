@@ -18,6 +18,8 @@
 #include "shuffle/buffersize.h"
 #include "shuffle/order.h"
 
+#define DATASHUFFLE_GOOD_BLOCKS 100 /* a buffer: fewer mix badly */
+
 struct datashuffle_spec {
 	const char *path; /* of the dataset */
 	enum shuffle_method method;
@@ -43,6 +45,9 @@ struct datashuffle_facts {
 	uint64_t buffer_bytes; /* of each */
 	size_t buffer_blocks;  /* that fit in it, on average */
 	bool covers;	       /* the buffer holds all there is */
+	/* What kp-featurize --block-size should be for it to hold
+	 * DATASHUFFLE_GOOD_BLOCKS. */
+	uint64_t good_block_bytes;
 };
 
 struct datashuffle_stats {
