@@ -3,12 +3,14 @@
 #include <math.h>
 #include <string.h>
 #include "model/glm.h"
+#include "model/softmax.h"
 #include "model/svm.h"
 
 const struct learner *const learner_table[] = {
     &learner_logistic,
     &learner_linear,
     &learner_svm,
+    &learner_softmax,
     NULL,
 };
 

@@ -119,8 +119,9 @@ struct coefficient {
 	const char *name;  /* "distance", owned by the callee's arena */
 	const char *value; /* category value, or NULL */
 	size_t value_bytes;
-	bool missing;  /* the indicator of a missing value */
-	double weight; /* on the raw scale of the feature */
+	bool missing;	      /* the indicator of a missing value */
+	double weight;	      /* on the raw scale of the feature */
+	const char *of_class; /* several classes: whose margin it is of */
 };
 
 /*
