@@ -1,0 +1,231 @@
+/* What diagnose.h found out, as text and as JSON. */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/jsonio.h"
+#include "shuffle/diagnose.h"
+
+/* Three digits are all that a sample gives; thousands set apart. */
+static void
+add_count(struct strbuf *out, double v)
+{
+	char digits[32];
+	size_t n;
+
+	if (v < 1000) {
+		strbuf_addf(out, v < 10 ? "%.2g" : "%.0f", v);
+		return;
+	}
+	if (v >= 1e15) {
+		strbuf_addf(out, "%.3g", v);
+		return;
+	}
+	n = (size_t)snprintf(digits, sizeof(digits), "%.0f", v);
+	for (size_t i = 3; i < n; i++)
+		digits[i] = '0';
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			strbuf_addch(out, ',');
+		strbuf_addch(out, digits[i]);
+	}
+}
+
+/* A size that --block-size and --buffer take, rounded down. */
+static void
+add_size(struct strbuf *out, double bytes)
+{
+	const char *unit = "KMGT";
+	double v = bytes / 1024;
+
+	if (bytes < 1024) {
+		strbuf_addf(out, "%.0f", bytes);
+		return;
+	}
+	for (; v >= 10240 && unit[1]; unit++)
+		v /= 1024;
+	strbuf_addf(out, "%.0f%c", floor(v), *unit);
+}
+
+static void
+add_number(struct strbuf *out, const char *what, double v)
+{
+	if (isnan(v))
+		strbuf_addf(out, "%-25s  -      ", what);
+	else
+		strbuf_addf(out, "%-25s  %-7.*f", what, fabs(v) < 0.01 ? 5 : 3,
+			    v);
+}
+
+static void
+add_effect(struct strbuf *out, double effect)
+{
+	if (isnan(effect))
+		return;
+	strbuf_addstr(out, ": design effect ");
+	add_count(out, fmax(effect, 0));
+}
+
+static void
+add_figures(const struct diagnosis *d, struct strbuf *out)
+{
+	strbuf_addf(out, "%s: %zu blocks of ", d->source, d->nblock);
+	add_size(out, d->block_bytes);
+	strbuf_addstr(out, ", about ");
+	add_count(out, d->block_rows);
+	strbuf_addf(out, " rows each; %zu of them read\n\n", d->read);
+	add_number(out, "label ICC", d->label_icc);
+	strbuf_addf(out, "  %s", d->label);
+	if (d->classes)
+		strbuf_addf(out, ", %zu classes", d->classes);
+	add_effect(out, d->label_effect);
+	strbuf_addch(out, '\n');
+	add_number(out, "largest feature ICC", d->feature_icc);
+	strbuf_addf(out, "  %s\n",
+		    d->feature ? d->feature : "no feature varies");
+	add_number(out, "gradient ICC", d->gradient_icc);
+	strbuf_addf(out, "  at w = 0");
+	add_effect(out, d->gradient_effect);
+	strbuf_addch(out, '\n');
+	add_number(out, "lag-1 autocorrelation", d->lag1);
+	strbuf_addstr(out, "  of the label's mean, block to block\n");
+}
+
+static void
+add_buffer(const struct diagnosis *d, struct strbuf *out)
+{
+	strbuf_addf(out, "buffer                     %zu block%s: ",
+		    d->buffer_blocks, d->buffer_blocks == 1 ? "" : "s");
+	if (isnan(d->effective_rows)) {
+		strbuf_addstr(out, "all of the data\n");
+		return;
+	}
+	strbuf_addstr(out, "worth ");
+	add_count(out, d->effective_rows);
+	strbuf_addstr(out, " rows drawn at random\n");
+}
+
+static void
+add_verdict(const struct diagnosis *d, struct strbuf *out)
+{
+	switch (d->stored) {
+	case STORED_SAFE:
+		strbuf_addstr(out, "Plain stored order is safe: rows are as if "
+				   "shuffled.\n");
+		return;
+	case STORED_DRIFT:
+		strbuf_addstr(
+		    out, "Plain stored order is nearly safe: blocks differ "
+			 "a little (less than 1 % of the variance).\n");
+		return;
+	case STORED_UNSAFE:
+		strbuf_addstr(out, "Plain stored order is not safe: ");
+		break;
+	}
+	if (d->label_icc >= 0.5 && d->feature_icc >= 0.5)
+		strbuf_addf(out,
+			    "blocks are all but pure in the label and in %s.\n",
+			    d->feature);
+	else if (d->label_icc >= 0.5)
+		strbuf_addstr(out, "blocks are all but pure in the label.\n");
+	else
+		strbuf_addstr(out, "rows of a block are alike.\n");
+}
+
+static void
+add_advice(const struct diagnosis *d, struct strbuf *out)
+{
+	if (d->stored == STORED_SAFE)
+		return;
+	strbuf_addf(out, "A buffer should hold %zu blocks or more",
+		    d->want_blocks);
+	if (d->buffer_blocks == d->nblock) {
+		strbuf_addstr(out, "; this one holds all there are.\n");
+		return;
+	}
+	if (d->buffer_blocks >= d->want_blocks) {
+		strbuf_addf(out, ": it holds %zu.\n", d->buffer_blocks);
+		return;
+	}
+	strbuf_addf(out, ", not %zu: --block-size ", d->buffer_blocks);
+	add_size(out, d->want_block_bytes);
+	strbuf_addstr(out, " --buffer ");
+	add_size(out, d->want_buffer_bytes);
+	strbuf_addstr(out, ".\n");
+}
+
+void
+diagnosis_text(const struct diagnosis *d, struct strbuf *out)
+{
+	add_figures(d, out);
+	add_buffer(d, out);
+	strbuf_addch(out, '\n');
+	add_verdict(d, out);
+	add_advice(d, out);
+}
+
+static void
+put_real(struct jout *j, const char *key, double v)
+{
+	jout_key(j, key);
+	jout_real(j, v);
+}
+
+static void
+put_count(struct jout *j, const char *key, double v)
+{
+	jout_key(j, key);
+	jout_uint(j, (uint64_t)v);
+}
+
+static const char *
+stored_name(enum stored_order s)
+{
+	return s == STORED_SAFE	   ? "safe"
+	       : s == STORED_DRIFT ? "drift"
+				   : "unsafe";
+}
+
+static void
+put_figures(const struct diagnosis *d, struct jout *j)
+{
+	jout_key(j, "label");
+	jout_cstr(j, d->label);
+	put_count(j, "classes", (double)d->classes);
+	put_real(j, "label_icc", d->label_icc);
+	put_real(j, "label_effect", d->label_effect);
+	jout_key(j, "feature");
+	if (d->feature)
+		jout_cstr(j, d->feature);
+	else
+		jout_null(j);
+	put_real(j, "feature_icc", d->feature_icc);
+	put_real(j, "gradient_icc", d->gradient_icc);
+	put_real(j, "gradient_effect", d->gradient_effect);
+	put_real(j, "lag1", d->lag1);
+}
+
+void
+diagnosis_json(const struct diagnosis *d, struct strbuf *out)
+{
+	struct jout j;
+
+	jout_begin(&j, out, 0);
+	jout_object(&j);
+	jout_key(&j, "data");
+	jout_cstr(&j, d->source);
+	put_count(&j, "blocks", (double)d->nblock);
+	put_count(&j, "blocks_read", (double)d->read);
+	put_real(&j, "block_rows", d->block_rows);
+	put_count(&j, "block_bytes", d->block_bytes);
+	put_figures(d, &j);
+	put_count(&j, "buffer_blocks", (double)d->buffer_blocks);
+	put_real(&j, "effective_rows", d->effective_rows);
+	jout_key(&j, "stored_order");
+	jout_cstr(&j, stored_name(d->stored));
+	put_count(&j, "want_blocks", (double)d->want_blocks);
+	put_count(&j, "want_block_bytes", d->want_block_bytes);
+	put_count(&j, "want_buffer_bytes", d->want_buffer_bytes);
+	jout_end_object(&j);
+	strbuf_addch(out, '\n');
+}
