@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "model/glm.h"
+#include "model/mlp.h"
 #include "model/softmax.h"
 #include "model/svm.h"
 
@@ -11,6 +12,7 @@ const struct learner *const learner_table[] = {
     &learner_linear,
     &learner_svm,
     &learner_softmax,
+    &learner_mlp,
     NULL,
 };
 

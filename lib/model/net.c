@@ -189,19 +189,31 @@ net_space_new(const struct net *net)
 
 	s->net = *net;
 	s->kernel = net_kernel_choose();
-	s->gradient = xaligned(net->size, sizeof *s->gradient);
-	for (size_t l = 0; l < net->shape.nhidden; l++) {
-		size_t stride = net->bias[l].stride;
-
-		s->a[l] = xaligned(ROWS_MAX * stride, sizeof **s->a);
-		s->delta[l] = xaligned(ROWS_MAX * stride, sizeof **s->delta);
-		widest = stride > widest ? stride : widest;
-	}
-	s->z = xaligned(ROWS_MAX * net->z_stride, sizeof *s->z);
-	s->dz = xaligned(ROWS_MAX * net->z_stride, sizeof *s->dz);
+	for (size_t l = 0; l < net->shape.nhidden; l++)
+		if (net->bias[l].stride > widest)
+			widest = net->bias[l].stride;
 	s->scratch = xaligned(net->shape.nout, 8 * sizeof *s->scratch);
 	s->tile = xaligned(2 * NET_TILE * widest, sizeof *s->tile);
 	return s;
+}
+
+/* What only gradients need, at the first. */
+static void
+reserve_gradient(struct net_space *s)
+{
+	const struct net *net = &s->net;
+
+	if (s->gradient)
+		return;
+	s->gradient = xaligned(net->size, sizeof *s->gradient);
+	for (size_t l = 0; l < net->shape.nhidden; l++) {
+		size_t n = ROWS_MAX * net->bias[l].stride;
+
+		s->a[l] = xaligned(n, sizeof **s->a);
+		s->delta[l] = xaligned(n, sizeof **s->delta);
+	}
+	s->z = xaligned(ROWS_MAX * net->z_stride, sizeof *s->z);
+	s->dz = xaligned(ROWS_MAX * net->z_stride, sizeof *s->dz);
 }
 
 void
@@ -340,6 +352,7 @@ float *
 net_gradient(struct net_space *s, const float *w, const struct netbatch *b,
 	     double *loss)
 {
+	reserve_gradient(s);
 	*loss = 0;
 	for (size_t first = 0; first < b->n; first += ROWS_MAX) {
 		size_t n = b->n - first < ROWS_MAX ? b->n - first : ROWS_MAX;

@@ -54,11 +54,15 @@ struct sgd_rule {
 
 extern const char *const sgd_schedule_names[], *const sgd_average_names[];
 
-/* Rows of a learner's parameter table from position `at` on. */
+/* Rows of a learner's parameter table from position `at` on; the second with
+ * a default step size of its own. */
 /* clang-format off */
 #define SGD_PARAM_TABLE(at, batch_default, average_default)                    \
+	SGD_PARAM_TABLE_RATE(at, 0.01, batch_default, average_default)
+#define SGD_PARAM_TABLE_RATE(at, rate_default, batch_default, average_default) \
 	[(at) + SGD_LEARNING_RATE] = {.name = "learning_rate",                 \
-	    .kind = PARAM_REAL, .min = 1e-12, .max = 1e6, .dflt = 0.01,        \
+	    .kind = PARAM_REAL, .min = 1e-12, .max = 1e6,                      \
+	    .dflt = (rate_default),                                            \
 	    .help = "sgd, adam: step size in the first epoch"},                \
 	[(at) + SGD_SCHEDULE] = {.name = "schedule", .kind = PARAM_CHOICE,     \
 	    .max = SGD_INVERSE, .dflt = SGD_EXPONENTIAL,                       \
