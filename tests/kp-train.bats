@@ -462,7 +462,7 @@ same_models() {
 @test "a damaged block is named, exit 6" {
 	printf 'XXXX' | dd of=small/blocks-00000.kpb bs=1 seek=2000 \
 	    conv=notrunc status=none
-	fails 6 "kp-train: worker 0: $PWD/small/blocks-00000.kpb: damaged frame at byte 0" \
+	fails 6 "kp-train: worker 0: $PWD/small/blocks-00000.kpb: block 0: damaged frame at byte 0" \
 	    kp-train -q -p 2 -o run "${learn[@]}" small
 	no_workers_left
 }

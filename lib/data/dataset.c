@@ -288,23 +288,23 @@ dataset_read_block(struct dataset *d, size_t block,
 	const struct index_block *at = &d->index.block[block];
 	struct frame frame;
 
-	if (open_block_file(d, at->file, err) < 0 ||
-	    frame_pread(d->block_fd, d->name.buf, at->offset, at->bytes,
+	if (open_block_file(d, at->file, err) < 0)
+		return -1;
+	strbuf_addf(&d->name, ": block %zu", block);
+	if (frame_pread(d->block_fd, d->name.buf, at->offset, at->bytes,
 			&d->buf, &frame, err) < 0)
 		return -1;
 	if (frame.type != FRAME_BLOCK ||
 	    block_content(frame.payload, frame.payload_bytes) != at->content)
 		return error_set(err, EXIT_CORRUPT,
-				 "%s: block %zu is not the one in the index",
-				 d->name.buf, block);
+				 "%s is not the one in the index", d->name.buf);
 	if (block_decode(b, &d->manifest.schema, facts, frame.payload,
 			 frame.payload_bytes, err) < 0)
-		return error_context(err, "%s: block %zu", d->name.buf, block);
+		return error_context(err, "%s", d->name.buf);
 	if (b->row_group || b->group != at->group ||
 	    b->first_row != at->first_row || b->nrow != at->nrow)
-		return error_set(err, EXIT_CORRUPT,
-				 "%s: block %zu and index disagree",
-				 d->name.buf, block);
+		return error_set(err, EXIT_CORRUPT, "%s and index disagree",
+				 d->name.buf);
 	return 0;
 }
 
