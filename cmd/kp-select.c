@@ -155,10 +155,8 @@ show_constant(const struct leaderboard *lb, const struct bundle_entry *e)
 	for (size_t k = 0; k < n; k++) {
 		c[k].name = "(constant)";
 		c[k].weight = e->fallback[k];
-		if (n == 1)
-			continue;
-		c[k].value = lb->schema->class_name[k];
-		c[k].value_bytes = strlen(c[k].value);
+		if (n > 1)
+			c[k].of_class = lb->schema->class_name[k];
 	}
 	print_coefficients(c, n);
 	info("\"%s\" has no model of its own (%s: %s), but answers a constant",

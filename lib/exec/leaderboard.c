@@ -150,8 +150,14 @@ leaderboard_coefficients_tsv(const struct coefficient *c, size_t n,
 {
 	char number[32];
 
+	if (n > 0 && c[0].of_class)
+		strbuf_addstr(out, "class\t");
 	strbuf_addstr(out, "feature\tvalue\tcoefficient\n");
 	for (size_t i = 0; i < n; i++) {
+		if (c[i].of_class) {
+			add_escaped(c[i].of_class, strlen(c[i].of_class), out);
+			strbuf_addch(out, '\t');
+		}
 		add_escaped(c[i].name, strlen(c[i].name), out);
 		strbuf_addch(out, '\t');
 		if (c[i].missing)
@@ -171,6 +177,10 @@ leaderboard_coefficients_json(const struct coefficient *c, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		jout_begin(&j, out, 0);
 		jout_object(&j);
+		if (c[i].of_class) {
+			jout_key(&j, "class");
+			jout_cstr(&j, c[i].of_class);
+		}
 		jout_key(&j, "feature");
 		jout_cstr(&j, c[i].name);
 		jout_key(&j, "value");
