@@ -36,9 +36,8 @@ void leaderboard_metrics_json(const double metric[METRIC_COUNT],
 			      struct jout *j);
 
 /* Coefficients by name, TSV with a header: class (of several), feature, value,
- * coefficient.  The
- * value is that of a category, \N for the indicator of a missing value, empty
- * otherwise. */
+ * coefficient.  The value is that of a category, \N for the indicator of a
+ * missing value, empty otherwise. */
 void leaderboard_coefficients_tsv(const struct coefficient *c, size_t n,
 				  struct strbuf *out);
 /* The same, a JSON object per line. */
