@@ -10,10 +10,11 @@
 #include "base/opt.h"
 #include "exec/artifact.h"
 #include "exec/runner.h"
+#include "exec/streamrun.h"
 #include "exec/shardwalk.h"
 #include "plan/planopt.h"
 
-static const char *output, *data, *trials;
+static const char *output, *data, *trials, *blocks;
 static int64_t workers;
 static uint64_t memory_bytes;
 static double checkpoint_sec = 5;
@@ -31,13 +32,17 @@ static const struct opt options[] = {
      0, 0},
     {"checkpoint", 0, OPT_REAL, &checkpoint_sec, "SEC",
      "save unfinished models so often", 0.01, 86400},
+    {"blocks", 0, OPT_STRING, &blocks, "FILE",
+     "learn from a block stream made by kp-shuffle, - for standard\n"
+     "input, instead of a dataset or plan",
+     0, 0},
     {"data", 0, OPT_STRING, &data, "DIR", "dataset, if not where the plan says",
      0, 0},
     {"strict", 0, OPT_FLAG, &strict, NULL,
      "groups that fell back count as failed (exit 4)", 0, 0},
     {"quiet", 'q', OPT_FLAG, &quiet, NULL, "no progress, no summary", 0, 0},
-    {NULL, 0, OPT_HEADING, NULL, NULL, "With a dataset instead of a plan", 0,
-     0},
+    {NULL, 0, OPT_HEADING, NULL, NULL,
+     "With a dataset or a stream instead of a plan", 0, 0},
     {"workers", 'p', OPT_INT, &workers, "N", "workers (default: the cores)", 1,
      WORKERS_MAX},
     PLAN_OPTIONS_TABLE(po),
@@ -47,13 +52,16 @@ static const struct opt options[] = {
 
 static const struct opt_program program = {
     .usage = "[OPTION...] -o RUN PLAN\n"
-	     "       kp-train [OPTION...] -o RUN --learner NAME DATASET",
+	     "       kp-train [OPTION...] -o RUN --learner NAME DATASET\n"
+	     "       kp-train [OPTION...] -o RUN --learner NAME --blocks FILE",
     .purpose = "Trains every config of a plan for every group.",
     .examples = "  kp-train -o run plan.json\n"
 		"  kp-train --learner logistic --param l2=log:1e-8:1e-1 \\\n"
-		"      --search grid:12 -o run data\n",
+		"      --search grid:12 -o run data\n"
+		"  kp-shuffle --epochs 5 data | kp-train --learner svm \\\n"
+		"      --param learning_rate=log:1e-3:1e-1 -o run --blocks -\n",
     .opt = options,
-    .operands_min = 1,
+    .operands_min = 0, /* --blocks stands for one */
     .operands_max = 1,
     .elsewhere = plan_options_elsewhere,
 };
@@ -180,7 +188,6 @@ show_plan(const struct plan *plan, const char *operand)
 	strbuf_addch(&sb, '\n');
 	fwrite(sb.buf, 1, sb.len, stdout);
 	strbuf_release(&sb);
-	close_stdout();
 }
 
 /* kp-gap-worker lies beside this program. */
@@ -253,6 +260,98 @@ verdict(const struct run_summary *s)
 	return bad == s->groups ? EXIT_ALL : EXIT_SOME;
 }
 
+/* --- from a stream --- */
+
+static int
+check_blocks(const char *operand, struct error *err)
+{
+	const char *given = workers > 1	 ? "--workers"
+			    : data	 ? "--data"
+			    : print_plan ? "--print-plan"
+					 : NULL;
+
+	if (operand)
+		return error_set(err, EXIT_USAGE,
+				 "--blocks stands for the dataset or plan: "
+				 "extra operand \"%s\"",
+				 operand);
+	if (given)
+		return error_set(err, EXIT_USAGE,
+				 "%s does not go with "
+				 "--blocks: one process learns from a stream, "
+				 "as it comes",
+				 given);
+	if (po.shuffle || po.buffer)
+		return error_set(err, EXIT_USAGE,
+				 "%s does not go with --blocks: a stream has "
+				 "its order from kp-shuffle",
+				 po.shuffle ? "--shuffle" : "--buffer");
+	if (po.learner == NULL)
+		return error_set(err, EXIT_USAGE,
+				 "--learner is needed to train on a stream "
+				 "(try --help)");
+	return 0;
+}
+
+static int
+open_blocks(struct error *err)
+{
+	if (strcmp(blocks, "-") != 0)
+		return artifact_expect(blocks, ARTIFACT_STREAM, err)
+			   ? -1
+			   : io_open_read(blocks, err);
+	if (isatty(STDIN_FILENO))
+		opt_short_help(&program);
+	return STDIN_FILENO;
+}
+
+/* Rows come in the order of the stream, for as many epochs as it has. */
+static int
+make_stream_plan(struct plan *plan, const struct schema *s, struct error *err)
+{
+	struct plan_options o = po;
+	struct partition pt = {0};
+
+	if (o.epochs == 0)
+		o.epochs = PLAN_EPOCHS_MAX;
+	if (plan_build(plan, &o, s, &pt, err))
+		return -1;
+	plan->shuffle = SHUFFLE_NONE;
+	return streamrun_check(plan, err);
+}
+
+static int
+train_blocks(const char *operand, struct error *err)
+{
+	struct plan plan = {0};
+	struct streamrun_options o = {.plan = &plan,
+				      .run = output,
+				      .trials = trials,
+				      .memory_bytes = memory_bytes,
+				      .checkpoint_sec = checkpoint_sec,
+				      .waiting = say_waiting};
+	struct run_summary sum = {0};
+	int rc = -1;
+
+	if (check_blocks(operand, err) || (o.fd = open_blocks(err)) < 0)
+		return -1;
+	o.name = o.fd == STDIN_FILENO ? "standard input" : blocks;
+	if (memory_bytes == 0)
+		o.memory_bytes = mem_limit_bytes() / 2;
+	o.stream = stream_open(o.fd, o.name, err);
+	if (o.stream &&
+	    make_stream_plan(&plan, stream_schema(o.stream), err) == 0)
+		rc = streamrun_run(&o, &sum, err);
+	stream_free(o.stream);
+	plan_release(&plan);
+	if (rc)
+		return -1;
+	say_summary(&sum);
+	return verdict(&sum);
+}
+
+/* --- from a dataset or plan --- */
+
 static int
 train(const struct plan *plan, struct dataset *d, const char *argv0,
       struct error *err)
@@ -283,30 +382,41 @@ train(const struct plan *plan, struct dataset *d, const char *argv0,
 	return verdict(&sum);
 }
 
+static int
+train_operand(const char *operand, const char *argv0, struct error *err)
+{
+	struct plan plan = {0};
+	struct dataset *d = open_work(&plan, operand, err);
+	int rc = 0;
+
+	if (d == NULL)
+		return -1;
+	if (print_plan)
+		show_plan(&plan, operand);
+	else
+		rc = train(&plan, d, argv0, err);
+	dataset_free(d);
+	plan_release(&plan);
+	return rc;
+}
+
 int
 main(int argc, char **argv)
 {
 	struct error err = ERROR_NONE;
-	struct plan plan = {0};
-	int first = opt_parse(&program, argc, argv), rc = 0;
-	struct dataset *d;
+	int first = opt_parse(&program, argc, argv), rc;
+	const char *operand = first < argc ? argv[first] : NULL;
 
 	set_quiet(quiet);
+	if (!operand && !blocks)
+		opt_operand_needed(&program);
 	if (output == NULL && !print_plan)
 		opt_needed("output");
-	d = open_work(&plan, argv[first], &err);
-	if (d == NULL)
-		die(&err);
-	if (print_plan)
-		show_plan(&plan, argv[first]);
-	else
-		rc = train(&plan, d, argv[0], &err);
+	rc = blocks ? train_blocks(operand, &err)
+		    : train_operand(operand, argv[0], &err);
 	if (rc < 0)
 		die(&err);
-	dataset_free(d);
-	plan_release(&plan);
 	plan_options_release(&po);
-	if (!print_plan)
-		close_stdout();
+	close_stdout();
 	return rc;
 }

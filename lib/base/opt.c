@@ -466,15 +466,20 @@ die_unknown(const struct opt_program *prog, const struct tables *t, char **argv)
 	die(&err);
 }
 
+void
+opt_operand_needed(const struct opt_program *prog)
+{
+	dief(EXIT_USAGE, "missing operand; usage: %s %.*s", program_name(),
+	     (int)strcspn(prog->usage, "\n"), prog->usage);
+}
+
 static void
 check_operands(const struct opt_program *prog, int argc, char **argv)
 {
 	size_t n = (size_t)(argc - optind);
 
 	if (n < prog->operands_min)
-		dief(EXIT_USAGE, "missing operand; usage: %s %.*s",
-		     program_name(), (int)strcspn(prog->usage, "\n"),
-		     prog->usage);
+		opt_operand_needed(prog);
 	if (n > prog->operands_max)
 		dief(EXIT_USAGE, "extra operand \"%s\"",
 		     argv[(size_t)optind + prog->operands_max]);

@@ -29,7 +29,7 @@
 
 #define KP_VERSION "0.1.0"
 
-struct opt_list { /* values of a repeated option, in order */
+struct opt_list {	   /* values of a repeated option, in order */
 	const char **item; /* ours, see opt_list_release(); strings of argv */
 	size_t n;
 };
@@ -48,7 +48,7 @@ enum opt_kind {
 
 struct opt {
 	const char *name; /* long name without dashes */
-	int letter;       /* short form or 0 */
+	int letter;	  /* short form or 0 */
 	enum opt_kind kind;
 	void *value;
 	const char *arg;  /* placeholder in --help, "FILE" */
@@ -84,6 +84,11 @@ void opt_short_help(const struct opt_program *prog) __attribute__((noreturn));
 /* Dies: "--NAME is needed (try --help)", for an option there is no default
  * for. */
 void opt_needed(const char *name) __attribute__((noreturn));
+
+/* Dies as of a missing operand, for a command in which an option may stand for
+ * it. */
+void opt_operand_needed(const struct opt_program *prog)
+    __attribute__((noreturn));
 
 /* The candidate closest to word by edit distance (at most a third of its
  * length, at least 1), NULL if none.  candidates ends with NULL. */

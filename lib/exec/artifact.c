@@ -77,6 +77,7 @@ unexpected(const char *path, enum artifact is, enum artifact want,
 	    [ARTIFACT_DATASET] = "a dataset (kp-featurize makes one)",
 	    [ARTIFACT_RUN] = "a run (kp-train makes one)",
 	    [ARTIFACT_BUNDLE] = "a bundle (kp-select -o makes one)",
+	    [ARTIFACT_STREAM] = "a block stream (kp-shuffle makes one)",
 	};
 
 	if (want == ARTIFACT_JSON)
@@ -99,6 +100,8 @@ artifact_expect(const char *path, enum artifact want, struct error *err)
 	enum artifact is = artifact_of(path);
 
 	if (is == want)
+		return 0;
+	if (is == ARTIFACT_FILE && want == ARTIFACT_STREAM)
 		return 0;
 	if (is == ARTIFACT_STREAM &&
 	    (want == ARTIFACT_BUNDLE || want == ARTIFACT_JSON))

@@ -23,9 +23,10 @@ enum artifact {
 enum artifact artifact_of(const char *path);
 const char *artifact_name(enum artifact kind); /* with an article: "a run" */
 
-/* 0 if path is of that kind (for a bundle or JSON: or a stream).  Otherwise
+/* 0 if path is of that kind (for a bundle or JSON: or a stream; for a stream:
+ * or a file that may hold one).  Otherwise
  * EXIT_CANNOT with "No such file or directory", or EXIT_CORRUPT naming what is
- * there.  want: DATASET, RUN, BUNDLE, or JSON for a plan. */
+ * there.  want: DATASET, RUN, BUNDLE, STREAM, or JSON for a plan. */
 int artifact_expect(const char *path, enum artifact want, struct error *err);
 
 #endif

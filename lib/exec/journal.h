@@ -26,6 +26,9 @@ enum {
 	FRAME_STATE = 18,   /* a config in the middle */
 	FRAME_DONE = 19,    /* a config finished: result and model */
 	FRAME_UNITS = 20,   /* timeline records, many in a frame */
+	/* of stream.state, see streamsave.h */
+	FRAME_STREAM_PLACE = 21,
+	FRAME_STREAM_GROUP = 22,
 };
 
 /* One epoch of one config. */
