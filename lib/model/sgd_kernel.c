@@ -9,7 +9,7 @@
 #define JOIN(a, b) JOIN2(a, b)
 #define STRING2(a) #a
 #define STRING(a) STRING2(a)
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline, unused))
 #define UNROLL8 _Pragma("GCC unroll 8")
 
 typedef float v4f __attribute__((vector_size(16), aligned(16)));
@@ -38,6 +38,34 @@ typedef int32_t v16i __attribute__((vector_size(64), aligned(64)));
 #define ATANH_POLY(s2, s4)                                                     \
 	((2.0f + 0.666663145f * (s2)) +                                        \
 	 (s4) * ((0.400249184f + 0.279604665f * (s2)) + 0.281790349f * (s4)))
+
+/*
+ * v less `by`, then t nearer to 0; if it was no further than t from there, the
+ * zero of its sign.  A t of 0 does nothing.  The two are taken from v at once:
+ * rounded on its own, a small t would be too large or too small in every step.
+ */
+INLINE float
+soft(float v, float by, float t)
+{
+	float u = v - by;
+
+	return __builtin_fabsf(u) <= t ? __builtin_copysignf(0, u)
+	                               : v - (by + __builtin_copysignf(t, u));
+}
+
+#define SOFT_VECTOR(name, vector, mask)                                        \
+	INLINE vector name(vector v, vector by, vector t)                      \
+	{                                                                      \
+		vector u = v - by;                                             \
+		mask sign = (mask)u & SIGN_BIT;                                \
+		mask gone = (vector)((mask)u & INT32_MAX) <= t;                \
+		vector less = v - (by + (vector)((mask)t | sign));             \
+                                                                               \
+		return (vector)(((mask)less & ~gone) | (sign & gone));         \
+	}
+SOFT_VECTOR(soft_4, v4f, v4i)
+SOFT_VECTOR(soft_8, v8f, v8i)
+SOFT_VECTOR(soft_16, v16f, v16i)
 
 /* Slot number k of row i. */
 INLINE uint32_t
@@ -120,14 +148,17 @@ target_of(const struct sgd_run *s, size_t i)
 #define VECTOR v4f
 #define MASK v4i
 #define CELL float
+#define SOFT soft
 #include "model/sgd_kernel.c"
 #define LANES 8
 #if defined(__AVX__)
 #define VECTOR v8f
 #define MASK v8i
+#define SOFT soft_8
 #else
 #define VECTOR v4f
 #define MASK v4i
+#define SOFT soft_4
 #endif
 #define CELL VECTOR
 #include "model/sgd_kernel.c"
@@ -135,12 +166,15 @@ target_of(const struct sgd_run *s, size_t i)
 #if defined(__AVX512F__)
 #define VECTOR v16f
 #define MASK v16i
+#define SOFT soft_16
 #elif defined(__AVX__)
 #define VECTOR v8f
 #define MASK v8i
+#define SOFT soft_8
 #else
 #define VECTOR v4f
 #define MASK v4i
+#define SOFT soft_4
 #endif
 #define CELL VECTOR
 #include "model/sgd_kernel.c"
@@ -221,23 +255,6 @@ INLINE VECTOR
 NAME(pick)(MASK mask, VECTOR a, VECTOR b)
 {
 	return (VECTOR)(((MASK)a & mask) | ((MASK)b & ~mask));
-}
-
-/* v, t nearer to 0; where |v| <= t the zero of its sign.  A t of 0 leaves
- * every v as it is. */
-INLINE CELL
-NAME(soft)(CELL v, CELL t)
-{
-#if LANES == 1
-	return __builtin_fabsf(v) <= t ? __builtin_copysignf(0, v)
-	                               : v - __builtin_copysignf(t, v);
-#else
-	MASK sign = (MASK)v & SIGN_BIT;
-	MASK gone = (VECTOR)((MASK)v & INT32_MAX) <= t;
-	VECTOR less = v - (VECTOR)((MASK)t | sign);
-
-	return (VECTOR)(((MASK)less & ~gone) | (sign & gone));
-#endif
 }
 
 /* |d loss / dz| at margin z (of the squared loss: with its sign), and the
@@ -385,15 +402,9 @@ NAME(sweep)(const struct sgd_run *s, const struct NAME(lanes) *l,
 		v8f v = w[k];
 
 		if (x) {
-			v -= step * ((const v8f *)x)[k];
-			if (s->shrinks) {
-				v8i sign = (v8i)v & SIGN_BIT;
-				v8i gone = (v8f)((v8i)v & INT32_MAX) <= t;
+			v8f by = step * ((const v8f *)x)[k];
 
-				v -= (v8f)((v8i)t | sign);
-				v = (v8f)(((v8i)v & ~gone) | (sign & gone));
-			}
-			w[k] = v;
+			w[k] = v = s->shrinks ? soft_8(v, by, t) : v - by;
 		}
 		if (y)
 			a += v * ((const v8f *)y)[k];
@@ -416,9 +427,11 @@ NAME(sweep)(const struct sgd_run *s, const struct NAME(lanes) *l,
 					break;
 				v = w[(k + j) * PARTS];
 				if (x) {
-					v -= c[p] * x[k + j];
-					if (s->shrinks)
-						v = NAME(soft)(v, l->shrink[p]);
+					CELL by = c[p] * x[k + j];
+
+					v = s->shrinks ? SOFT(v, by,
+					                           l->shrink[p])
+					               : v - by;
 					w[(k + j) * PARTS] = v;
 				}
 				if (y)
@@ -439,6 +452,7 @@ INLINE CELL
 NAME(late)(const struct sgd_run *s, const struct NAME(lanes) *l, CELL w,
            uint32_t n, size_t p)
 {
+	const CELL zero = {0};
 	size_t low = n % SGD_LAG_LOW * PARTS + p;
 	CELL missed = ((const CELL *)s->lag->sum)[low];
 
@@ -447,7 +461,7 @@ NAME(late)(const struct sgd_run *s, const struct NAME(lanes) *l, CELL w,
 		          ((const CELL *)s->lag->long_sum)[n / SGD_LAG_LOW *
 		                                               PARTS +
 		                                           p];
-	return NAME(soft)(w, missed * l->shrink[p]);
+	return SOFT(w, zero, missed * l->shrink[p]);
 }
 
 /* Makes up for the steps that row j of the table missed. */
@@ -691,12 +705,13 @@ NAME(scatter_numeric)(const struct sgd_run *s, const float *c, float *table)
 INLINE void
 NAME(shrink_numeric)(const struct sgd_run *s, const struct NAME(lanes) *l)
 {
+	const CELL zero = {0};
 	CELL *w = (CELL *)s->w;
 
 	for (size_t k = 0; k < s->hot; k++)
 		for (size_t p = 0; p < PARTS; p++)
 			w[k * PARTS + p] =
-			    NAME(soft)(w[k * PARTS + p], l->shrink[p]);
+			    SOFT(w[k * PARTS + p], zero, l->shrink[p]);
 }
 
 INLINE void
@@ -886,5 +901,6 @@ NAME(add_weights)(const struct sgd_run *s, double *sum)
 #undef VECTOR
 #undef MASK
 #undef CELL
+#undef SOFT
 
 #endif

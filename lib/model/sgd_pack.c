@@ -324,7 +324,7 @@ set_decay(struct pack *p, size_t i)
 static void
 fill_lag(struct pack *p, size_t i)
 {
-	double q = fabs(p->decay[i]), sum = 0, power = 1;
+	double q = fabs(p->decay[i]), sum = 0, power = 1, far = 0;
 	size_t w = p->width;
 
 	for (size_t n = 0; n < SGD_LAG_LOW; n++) {
@@ -333,8 +333,10 @@ fill_lag(struct pack *p, size_t i)
 		sum = sum * q + 1;
 		power *= q;
 	}
-	for (size_t n = 0; n <= p->reach / SGD_LAG_LOW; n++)
-		p->lag.long_sum[n * w + i] = n ? (float)sum : 0;
+	for (size_t n = 0; n <= p->reach / SGD_LAG_LOW; n++) {
+		p->lag.long_sum[n * w + i] = (float)far;
+		far = far * power + sum;
+	}
 }
 
 /* Steps that a weight may lag behind: about an epoch's. */
