@@ -10,37 +10,7 @@
  * before, so a finished config has the metrics of that one.
  */
 
-#include "data/mix.h"
-#include "exec/journal.h"
-#include "plan/plan.h"
-
-/* What all groups of a run share: its plan, and room to work in. */
-struct streamdesk {
-	const struct plan *plan;
-	const struct learner *learner;
-	const struct schema *schema;
-	enum metric_kind by; /* the default metric */
-	/* of hold-out rows, each for a lane */
-	struct metric *light[PACK_LANES_MAX], *full[PACK_LANES_MAX];
-	uint32_t *count; /* 0, 1, 2, ... */
-	size_t ncount;
-	double *pred, *label, *weight; /* of a piece */
-	size_t pred_cap, label_cap, weight_cap;
-	struct row_ref *ref;
-	size_t ref_cap;
-	struct block spare;
-};
-
-void streamdesk_init(struct streamdesk *d, const struct plan *plan,
-		     const struct schema *schema);
-void streamdesk_release(struct streamdesk *d);
-
-/* Where records go; group and sec are for the taker to fill in. */
-struct streamsink {
-	void (*trial)(void *ctx, uint32_t group, struct trial *t);
-	void (*done)(void *ctx, uint32_t group, struct trial_done *d);
-	void *ctx;
-};
+#include "exec/streampack.h"
 
 struct streamgroup;
 
