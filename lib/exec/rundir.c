@@ -154,6 +154,32 @@ describe_configs(const struct space *a, const struct space *b,
 	}
 }
 
+/* What decides the models of Sequential configs besides. */
+static void
+describe_walks(const struct plan *there, const struct plan *here,
+	       struct strbuf *sb)
+{
+	if (there->shuffle != here->shuffle)
+		strbuf_addf(sb, "shuffle %s there, %s here",
+			    shuffle_method_name(there->shuffle),
+			    shuffle_method_name(here->shuffle));
+	else if (there->buffer.share != here->buffer.share ||
+		 there->buffer.bytes != here->buffer.bytes) {
+		strbuf_addstr(sb, "buffer ");
+		buffer_size_text(&there->buffer, sb);
+		strbuf_addstr(sb, " there, ");
+		buffer_size_text(&here->buffer, sb);
+		strbuf_addstr(sb, " here");
+	} else if (there->partition.workers != here->partition.workers)
+		strbuf_addf(sb,
+			    "%" PRIu32 " workers there, %" PRIu32
+			    " here, and Sequential models of groups cut over "
+			    "workers depend on it",
+			    there->partition.workers, here->partition.workers);
+	else
+		strbuf_addstr(sb, "other cuts or packs of split groups");
+}
+
 /* What the two plans differ in, for the message. */
 static void
 describe_difference(const struct plan *there, const struct plan *here,
@@ -182,6 +208,8 @@ describe_difference(const struct plan *there, const struct plan *here,
 			    a->seed, b->seed);
 	else
 		describe_configs(a, b, sb);
+	if (sb->len == 0)
+		describe_walks(there, here, sb);
 }
 
 static int

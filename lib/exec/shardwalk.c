@@ -74,14 +74,14 @@ can_stream(struct shardwalk *w, size_t buffer_blocks, double bytes,
 	if (m != SHUFFLE_CORGIPILE && m != SHUFFLE_NONE && m != SHUFFLE_BLOCK)
 		return error_set(err, EXIT_USAGE,
 				 "--shuffle %s needs a group's rows in memory, "
-				 "%.0f MB: give more --memory",
-				 shuffle_method_name(m), bytes / 1e6);
+				 "%.0f KB: give more --memory",
+				 shuffle_method_name(m), bytes / 1024);
 	w->nbuffer = 2 * buffer <= memory ? 2 : 1;
 	if (m == SHUFFLE_CORGIPILE && buffer > memory && buffer_blocks > 1)
 		return error_set(err, EXIT_USAGE,
-				 "a shuffle buffer of %.0f MB is more than the "
-				 "--memory of %.0f MB: give a smaller --buffer",
-				 buffer / 1e6, memory / 1e6);
+				 "a shuffle buffer of %.0f KB is more than the "
+				 "--memory of %.0f KB: give a smaller --buffer",
+				 buffer / 1024, memory / 1024);
 	w->own = dataset_open(dataset_path(w->spec.data), err);
 	return w->own ? 0 : -1;
 }
@@ -433,11 +433,13 @@ shardwalk_warn(const struct plan *p, const struct dataset *d,
 		return;
 	want = t.block_bytes * (double)t.fewest / SHARDWALK_FEW_BLOCKS;
 	strbuf_addf(warning,
-		    "a shuffle buffer holds only %zu blocks of a group's rows "
+		    "a shuffle buffer holds only %zu block%s of a group's "
+		    "rows "
 		    "(of %llu group%s or part%s fewer than %d): on clustered "
 		    "data give more --buffer, or kp-featurize --block-size "
 		    "%.0fK",
-		    t.fewest, (unsigned long long)t.shards,
-		    t.shards == 1 ? "" : "s", t.shards == 1 ? "" : "s",
-		    SHARDWALK_FEW_BLOCKS, want < 1024 ? 1 : want / 1024);
+		    t.fewest, t.fewest == 1 ? "" : "s",
+		    (unsigned long long)t.shards, t.shards == 1 ? "" : "s",
+		    t.shards == 1 ? "" : "s", SHARDWALK_FEW_BLOCKS,
+		    want < 1024 ? 1 : want / 1024);
 }

@@ -59,8 +59,9 @@ struct link_walk {
 	struct error *err;
 };
 
-/* The worker's own edges in the tree of one group, each made once: by the
- * child. */
+/* The worker's own links to those who hold the same group and have a higher
+ * number: its parent in the tree; for models that walk, the next holder and
+ * the owner. */
 static int
 link_shard(void *ctx, const struct shard *s)
 {
@@ -71,8 +72,12 @@ link_shard(void *ctx, const struct shard *s)
 	partition_holders(&w->spec->plan->partition, w->spec->group_rows,
 			  s->group, &first, &last);
 	gaptask_place(&place, w->worker, first, last);
-	if (place.parent == w->worker)
+	if (w->worker == last)
 		return 0;
+	if (plan_is_sequential(w->spec->plan) &&
+	    (add_link(w->links, w->worker, w->worker + 1, w->err) ||
+	     add_link(w->links, w->worker, last, w->err)))
+		return -1;
 	return add_link(w->links, w->worker, place.parent, w->err);
 }
 

@@ -98,6 +98,34 @@ check_train() {
 	kills train
 }
 
+# Models that walk: the plan belongs to the run, so its workers stay three.
+@test "walking models, killed at random, end in the same models" {
+	local made=0 n
+	kp-featurize -q --label y --positive 1 --group-by g --block-size 4K \
+	    "$BATS_FILE_TMPDIR"/big.csv -o blocks
+	walk=(--learner logistic --param solver=sgd --search grid:6 --epochs 40
+	    --param learning_rate=log:1e-3:1e-1 --buffer 10% --pack-width 2)
+	kp-train -q -p 3 -o calm "${walk[@]}" blocks
+	kp-select -q -o calm.kpm calm >/dev/null
+	while [ "$made" -lt "${KP_KILLS:-20}" ]; do
+		start kp-train -q -p 3 -o run "${walk[@]}" --memory 100K \
+		    --checkpoint 0.05 blocks
+		sleep_random_ms 900
+		n=$(if [ $((RANDOM % 2)) = 0 ]; then kill_worker; else
+		    kill_train; fi)
+		made=$((made + n))
+		ended_within 5
+		no_workers_left
+		[ -e run/summary.json ] || continue
+		kp-select -q -o run.kpm run >/dev/null
+		cmp run.kpm calm.kpm
+		rm -r run
+	done
+	kp-train -q -p 3 -o run "${walk[@]}" blocks
+	kp-select -q -o run.kpm run >/dev/null
+	cmp run.kpm calm.kpm
+}
+
 @test "a stopped holder of RUN is named after 10 seconds" {
 	start kp-train -q -p 2 -o run "${slow[@]}" big
 	journal_bytes 10000

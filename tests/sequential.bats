@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# Sequential solvers in kp-train: shuffled passes, models that walk along the
+# holders of a group, streamed shards.
+
+load helper
+load run_helper
+
+sgd=(--learner logistic --param solver=sgd --param learning_rate=log:1e-3:1e-1
+    --search grid:6 --epochs 4)
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	PATH=${KP_BIN:-${KP_ROOT:-$BATS_TEST_DIRNAME/../..}/build/bin}:$PATH
+	skewed_csv 6000 >small.csv
+	kp-featurize -q --label y --positive 1 --group-by g --block-size 2K \
+	    small.csv -o small
+}
+
+setup() {
+	kp_setup
+	ln -s "$BATS_FILE_TMPDIR"/small small
+	ln -s "$BATS_FILE_TMPDIR"/small.csv small.csv
+}
+
+# bundle NAME OPTION...: NAME.kpm, trained on small.
+bundle() {
+	local name=$1
+	shift
+	kp-train -q -o "$name" "${sgd[@]}" "$@" small
+	kp-select -q -o "$name.kpm" "$name" >"$name.tsv"
+}
+
+@test "sgd trains every group, and kp-predict finds the same hold-out metrics" {
+	bundle run -p 2 --buffer 10%
+	equal "$(awk -F '\t' 'NR > 1 { print $5 }' run.tsv | sort -u)" trained
+	kp-predict -q -m run.kpm --split holdout --metrics m.json small.csv \
+	    >/dev/null
+	equal "$(jq -c '[.groups[].metrics.logloss]' m.json)" \
+	    "$(kp-select --json run.kpm |
+	        jq -c '[.groups[].metrics.logloss]')"
+}
+
+@test "models of whole groups do not depend on pack width, CPU or memory" {
+	bundle one -p 1 --buffer 10%
+	bundle width -p 1 --buffer 10% --pack-width 1
+	bundle five -p 1 --buffer 10% --pack-width 5
+	bundle memory -p 1 --buffer 10% --memory 30K
+	KP_ISA=base bundle base -p 1 --buffer 10%
+	for other in width five memory base; do
+		cmp one.kpm $other.kpm
+	done
+}
+
+@test "models of split groups are a function of the plan" {
+	bundle one -p 3 --buffer 10%
+	bundle again -p 3 --buffer 10%
+	bundle streamed -p 3 --buffer 10% --memory 30K
+	KP_ISA=base bundle base -p 3 --buffer 10%
+	for other in again streamed base; do
+		cmp one.kpm $other.kpm
+	done
+	bundle other -p 5 --buffer 10%
+	! cmp -s one.kpm other.kpm
+}
+
+@test "many workers, few rows: every config of every group is trained" {
+	bundle many -p 40 --buffer 10%
+	equal "$(awk -F '\t' 'NR > 1 { print $5 }' many.tsv | sort -u)" trained
+}
+
+@test "trials tell every epoch of every config, once" {
+	kp-train -q -p 3 -o run "${sgd[@]}" --trials t.json small
+	# Groups of 1000 training rows and more have a record for each epoch.
+	jq -r 'select(.status == "step") | [.group, .config, .epoch] | @tsv' \
+	    t.json | sort >steps
+	equal "$(uniq -d steps)" ""
+	equal "$(cut -f 2,3 steps | sort | uniq -c |
+	    awk '{ print $1 }' | sort -u | wc -l)" 1
+	equal "$(cut -f 3 steps | sort -u | tr '\n' ' ')" "1 2 3 4 "
+	equal "$(jq -r 'select(.status == "capped") | .reason' t.json |
+	    sort -u)" "epochs used up"
+	equal "$(jq -r 'select(.status == "capped") | .config' t.json |
+	    sort | uniq -c | awk '{ print $1 }' | sort -u)" 8
+}
+
+# unit_rows RUN: lines "group pack rows" of the journals' units, summed.
+unit_rows() {
+	python3 - "$1"/journal/* <<'END'
+import collections, struct, sys
+
+rows = collections.Counter()
+for name in sys.argv[1:]:
+    b = open(name, "rb").read()
+    at = 0
+    while at < len(b):
+        _, kind, size, _ = struct.unpack_from("<4sIQQ", b, at)
+        at += 24
+        for k in range(at, at + size if kind == 20 else at, 48):
+            _, group, pack, _, _, _, n, _ = struct.unpack_from(
+                "<IIIIddQQ", b, k)
+            rows[group, pack] += n
+        at += size
+for (group, pack), n in sorted(rows.items()):
+    print(group, pack, n)
+END
+}
+
+@test "every pack passes over every row of a group once an epoch" {
+	awk -F, 'NR > 1 { n[substr($1, 2)]++ }
+	    END { for (g in n) print g, 4 * n[g] }' small.csv | sort >want
+	for p in 1 3 7; do
+		kp-train -q -p "$p" -o run$p "${sgd[@]}" --pack-width 2 small
+		unit_rows run$p | tee units
+		cut -d' ' -f 1,3 units | sort -u >got
+		cmp want got
+		equal "$(wc -l <units)" 24
+	done
+}
+
+@test "a run with split groups goes on with its own plan only" {
+	kp-train -q -p 3 -o run "${sgd[@]}" small
+	fails 2 'kp-train: run: holds a run of another plan (3 workers there, 2 here, and Sequential models of groups cut over workers depend on it); remove it or choose another -o' \
+	    kp-train -q -p 2 -o run "${sgd[@]}" small
+	fails 2 'kp-train: run: holds a run of another plan (buffer 536870912 there, 100% here); remove it or choose another -o' \
+	    kp-train -q -p 3 -o run "${sgd[@]}" --buffer 100% small
+	fails 2 'kp-train: run: holds a run of another plan (shuffle corgipile there, none here); remove it or choose another -o' \
+	    kp-train -q -p 3 -o run "${sgd[@]}" --shuffle none small
+}
+
+@test "the order of rows is an option of Sequential solvers" {
+	for method in none once epoch window mrs block corgipile; do
+		bundle "$method" -p 1 --shuffle "$method" --buffer 10%
+	done
+	! cmp -s none.kpm corgipile.kpm
+	! cmp -s once.kpm epoch.kpm
+	fails 2 'kp-train: --shuffle goes with solver=sgd or adam: other solvers do not care for the order of rows' \
+	    kp-train -q -o run "${learn[@]}" --shuffle none small
+	fails 2 'kp-train: --buffer goes with solver=sgd or adam: other solvers do not care for the order of rows' \
+	    kp-train -q -o run "${learn[@]}" --buffer 1M small
+}
+
+@test "what cannot be streamed is refused, not left out" {
+	fails 2 "kp-train: worker 0: --shuffle once needs a group's rows in memory, 72 KB: give more --memory" \
+	    kp-train -q -p 1 -o run "${sgd[@]}" --shuffle once --memory 1K \
+	    small
+	fails 2 'kp-train: worker 0: a shuffle buffer of 72 KB is more than the --memory of 1 KB: give a smaller --buffer' \
+	    kp-train -q -p 1 -o run2 "${sgd[@]}" --buffer 100% --memory 1K small
+}
+
+@test "kp-train warns of buffers that hold few blocks" {
+	kp-train -q -p 1 -o run "${sgd[@]}" --buffer 10% small 2>err
+	grep 'a shuffle buffer holds only 1 block of a group.s rows' err
+	kp-train -q -p 1 -o run2 "${sgd[@]}" small 2>err
+	[ ! -s err ]
+}
+
+@test "the plan spells out shuffle and buffer" {
+	kp-train -p 1 --print-plan "${sgd[@]}" --buffer 10% small \
+	    >plan.json 2>pipe
+	equal "$(jq -c .shuffle plan.json)" \
+	    '{"method":"corgipile","buffer":"10%"}'
+	grep -e '--shuffle corgipile --buffer 10%' pipe
+	kp-train -q -o run plan.json
+	bundle other -p 1 --buffer 10%
+	kp-select -q -o run.kpm run >/dev/null
+	cmp run.kpm other.kpm
+	jq 'del(.shuffle)' plan.json >without.json
+	fails 6 'kp-train: without.json: "shuffle": missing' \
+	    kp-train -q -o run3 without.json
+}
