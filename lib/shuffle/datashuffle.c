@@ -40,7 +40,7 @@ struct datashuffle {
 	struct facts_cache *cache;
 	struct order *order;
 	struct rowset all;  /* methods that hold all rows */
-	uint32_t *all_row;  /* their numbers, if not all are selected */
+	uint32_t *all_row;  /* numbers of those that are selected */
 	uint32_t *all_rows; /* [nblock] selected rows of each block */
 	uint64_t epoch, number, end;
 
@@ -88,45 +88,51 @@ stored_row_bytes(const struct datashuffle *r)
 	return row + 12 * entries / (rows + 1);
 }
 
+/* Of all ranks together; a share is at least what works. */
+static uint64_t
+wanted_bytes(const struct datashuffle *r, uint32_t ranks)
+{
+	const struct buffer_size *b = &r->spec.buffer;
+	uint64_t least = r->sel.memory_max * ranks, bytes;
+
+	if (b->bytes)
+		return b->bytes;
+	bytes = (uint64_t)((b->share > 0 ? b->share : 0.1) *
+			   (double)r->sel.memory_sum);
+	if (b->share == 0 && bytes < BUFFER_BYTES_MIN)
+		bytes = BUFFER_BYTES_MIN;
+	return bytes > least ? bytes : least;
+}
+
 static int
 size_buffer(struct datashuffle *r, struct error *err)
 {
-	const struct datashuffle_spec *p = &r->spec;
 	struct datashuffle_facts *f = &r->facts;
-	uint32_t ranks = p->part.ranks ? p->part.ranks : 1;
+	uint32_t ranks = r->spec.part.ranks ? r->spec.part.ranks : 1;
+	uint64_t wanted = wanted_bytes(r, ranks);
 	double all = (double)r->sel.memory_sum;
-	uint64_t bytes = p->buffer.bytes;
+	double row = all / ((double)r->sel.row_sum + 1);
 
-	if (!bytes) {
-		double share = p->buffer.share > 0 ? p->buffer.share : 0.1;
-
-		bytes = (uint64_t)(share * all);
-		if (p->buffer.share == 0 && bytes < BUFFER_BYTES_MIN)
-			bytes = BUFFER_BYTES_MIN;
-		if (bytes < r->sel.memory_max * ranks)
-			bytes = r->sel.memory_max * ranks;
-	}
-	if (bytes / ranks < r->sel.memory_max)
+	if (wanted / ranks < r->sel.memory_max)
 		return error_set(err, EXIT_USAGE,
 				 "--buffer %" PRIu64
 				 " does not hold a block of %s%s: the least "
 				 "is %" PRIu64,
-				 bytes, p->path,
+				 wanted, r->spec.path,
 				 ranks > 1 ? " for each rank" : "",
 				 r->sel.memory_max * ranks);
-	bytes /= ranks;
-	f->buffer_bytes = bytes < BUFFER_BYTES_MAX ? bytes : BUFFER_BYTES_MAX;
+	wanted /= ranks;
+	f->buffer_bytes = wanted < BUFFER_BYTES_MAX ? wanted : BUFFER_BYTES_MAX;
 	f->groups = r->sel.ngroup;
 	f->blocks = r->sel.nblock;
 	f->buffer_blocks =
 	    buffer_size_blocks(&(struct buffer_size){.bytes = f->buffer_bytes},
 			       r->sel.nblock, all);
-	f->good_block_bytes =
-	    (uint64_t)((double)f->buffer_bytes / (DATASHUFFLE_GOOD_BLOCKS + 2) *
-		       stored_row_bytes(r) * (double)r->sel.row_sum /
-		       (all + 1)) +
-	    1;
 	f->covers = f->buffer_bytes >= r->sel.memory_sum / ranks;
+	/* Two more, since the last block of a group may be larger. */
+	f->good_block_bytes =
+	    1 + (uint64_t)((double)f->buffer_bytes * stored_row_bytes(r) /
+			   (row + 1) / (DATASHUFFLE_GOOD_BLOCKS + 2));
 	return 0;
 }
 
