@@ -322,3 +322,26 @@ frames() {
 	kp-shuffle --split test --epochs 2 data >stream
 	equal "$(frames stream | cut -d' ' -f1 | tr '\n' ' ')" '1 4 4 '
 }
+
+@test "streams one behind the other are learnt from as one" {
+	make_csv
+	make_data
+	learn() {
+		kp-train -q --learner linear --param solver=sgd --blocks - \
+		    -o run-"$1"
+		kp-select -q run-"$1" -o "$1".kpm
+	}
+	kp-shuffle --buffer 2M --epochs 2 data | learn one
+	{
+		kp-shuffle --buffer 2M --epoch 0 data
+		kp-shuffle --buffer 2M --epoch 1 data
+	} | learn two
+	cmp one.kpm two.kpm
+	# one that is cut short is refused
+	kp-shuffle --buffer 2M --epochs 2 data >stream
+	head -c -60 stream >short
+	run --separate-stderr kp-train -q --learner linear \
+	    --param solver=sgd --blocks short -o run-short
+	[ "$status" -eq 6 ]
+	[[ $stderr == *'short: frame '*' at byte '*': cut short'* ]]
+}
