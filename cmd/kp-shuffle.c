@@ -11,6 +11,7 @@
 #include "data/task.h"
 #include "exec/artifact.h"
 #include "shuffle/datashuffle.h"
+#include "shuffle/examine.h"
 #include "shuffle/textshuffle.h"
 
 #define THREADS_MAX 64
@@ -21,6 +22,9 @@ static const char *as, *group, *split;
 static uint64_t block_bytes, memory_bytes;
 static int64_t seed = 1, epochs = 1, epoch = -1, threads = 1;
 static bool header, even, single_buffer, stats;
+static const char *label;
+static int64_t batch = -1;
+static bool diagnose, measure, json;
 
 static const struct opt options[] = {
     {"method", 0, OPT_STRING, &method, "METHOD",
@@ -71,6 +75,15 @@ static const struct opt options[] = {
      0, 0},
     {"stats", 0, OPT_FLAG, &stats, NULL,
      "sizes, memory and seconds on stderr at the end", 0, 0},
+    {"diagnose", 0, OPT_FLAG, &diagnose, NULL,
+     "shuffle nothing: tell how clustered the input is, from a sample", 0, 0},
+    {"measure", 0, OPT_FLAG, &measure, NULL,
+     "shuffle nothing: tell how good the order would be", 0, 0},
+    {"label", 0, OPT_STRING, &label, "COLUMN",
+     "of csv, for these two: its name or its number from 1", 0, 0},
+    {"batch", 0, OPT_INT, &batch, "N",
+     "rows of a batch, for --measure (default 128)", 1, 1e6},
+    {"json", 0, OPT_FLAG, &json, NULL, "what these two tell as JSON", 0, 0},
     {0},
 };
 
@@ -208,18 +221,37 @@ print_stats(const struct textshuffle_facts *f,
 		resident_peak(), seconds, s->waited);
 }
 
+/* --diagnose or --measure */
 static void
-shuffle_text(const char *path)
+examine_input(const struct textshuffle_options *text,
+	      const struct datashuffle_spec *data)
 {
-	struct textshuffle_options o = text_options(path);
+	struct examine_spec spec = {.text = text,
+				    .data = data,
+				    .label = label,
+				    .measure = measure,
+				    .batch = batch < 0 ? 128 : (size_t)batch,
+				    .json = json};
+	struct strbuf out = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+
+	if (examine(&spec, &out, &err) < 0)
+		die(&err);
+	fwrite(out.buf, 1, out.len, stdout);
+	strbuf_release(&out);
+}
+
+static void
+shuffle_text(const struct textshuffle_options *o)
+{
 	struct textshuffle_stats s = {0};
 	struct error err = ERROR_NONE;
 	double start = clock_sec();
-	struct textshuffle *t = textshuffle_new(&o, &err);
+	struct textshuffle *t = textshuffle_new(o, &err);
 
 	if (!t)
 		die(&err);
-	advise(&o, textshuffle_facts(t));
+	advise(o, textshuffle_facts(t));
 	if (textshuffle_run(t, STDOUT_FILENO, "standard output", &s, &err) < 0)
 		die(&err);
 	if (stats)
@@ -266,6 +298,7 @@ refuse_options(const char *path, bool dataset)
 	    {"format", format != NULL, false},
 	    {"header", header, false},
 	    {"tmpdir", tmpdir != NULL, false},
+	    {"label", label != NULL, false},
 	    {"as", as != NULL, true},
 	    {"group", group != NULL, true},
 	    {"split", split != NULL, true},
@@ -306,8 +339,8 @@ print_data_stats(const struct datashuffle_facts *f,
 		s->rows, s->bytes_written, resident_peak(), seconds, s->waited);
 }
 
-static void
-shuffle_dataset(const char *path)
+static struct datashuffle_spec
+data_options(const char *path)
 {
 	struct datashuffle_spec p = {
 	    .path = path,
@@ -324,20 +357,28 @@ shuffle_dataset(const char *path)
 	    .state = state,
 	    .resume = resume,
 	};
+	struct error err = ERROR_NONE;
+
+	if (buffer && buffer_size_parse(buffer, &p.buffer, &err) < 0)
+		die(&err);
+	return p;
+}
+
+static void
+shuffle_dataset(const struct datashuffle_spec *p)
+{
 	struct datashuffle_stats s = {0};
 	struct error err = ERROR_NONE;
 	double start = clock_sec();
 	struct datashuffle *d;
 
-	if (buffer && buffer_size_parse(buffer, &p.buffer, &err) < 0)
-		die(&err);
-	if (!p.csv && isatty(STDOUT_FILENO))
+	if (!p->csv && isatty(STDOUT_FILENO))
 		dief(EXIT_USAGE, "a stream of blocks is not for a terminal "
 				 "(see --as csv)");
-	d = datashuffle_new(&p, &err);
+	d = datashuffle_new(p, &err);
 	if (!d)
 		die(&err);
-	advise_data(&p, datashuffle_facts(d));
+	advise_data(p, datashuffle_facts(d));
 	if (datashuffle_run(d, STDOUT_FILENO, "standard output", &s, &err) < 0)
 		die(&err);
 	if (stats)
@@ -345,24 +386,56 @@ shuffle_dataset(const char *path)
 	datashuffle_free(d);
 }
 
+/* --- all --- */
+
+static void
+check_options(void)
+{
+	if (epoch >= 0 && epochs != 1)
+		dief(EXIT_USAGE, "--epoch is one, --epochs all up to it: "
+				 "give one of them");
+	if (diagnose && measure)
+		dief(EXIT_USAGE, "give one of --diagnose and --measure");
+	if (!diagnose && !measure && (label || json))
+		dief(EXIT_USAGE, "--%s needs --diagnose or --measure",
+		     label ? "label" : "json");
+	if (!measure && batch >= 0)
+		dief(EXIT_USAGE, "--batch needs --measure");
+	if ((diagnose || measure) && (state || resume || stats))
+		dief(EXIT_USAGE, "--%s: not with --%s",
+		     state    ? "state"
+		     : resume ? "resume"
+			      : "stats",
+		     diagnose ? "diagnose" : "measure");
+}
+
 int
 main(int argc, char **argv)
 {
 	int first = opt_parse(&program, argc, argv);
 	const char *path = first < argc ? argv[first] : "-";
-	bool dataset;
+	bool dataset, look = diagnose || measure;
 
-	if (epoch >= 0 && epochs != 1)
-		dief(EXIT_USAGE, "--epoch is one, --epochs all up to it: "
-				 "give one of them");
+	check_options();
 	if (first == argc && isatty(STDIN_FILENO))
 		opt_short_help(&program);
 	dataset = artifact_of(path) == ARTIFACT_DATASET;
 	refuse_options(path, dataset);
-	if (dataset)
-		shuffle_dataset(path);
-	else
-		shuffle_text(path);
+	if (dataset) {
+		struct datashuffle_spec p = data_options(path);
+
+		if (look)
+			examine_input(NULL, &p);
+		else
+			shuffle_dataset(&p);
+	} else {
+		struct textshuffle_options o = text_options(path);
+
+		if (look)
+			examine_input(&o, NULL);
+		else
+			shuffle_text(&o);
+	}
 	close_stdout();
 	return EXIT_DONE;
 }

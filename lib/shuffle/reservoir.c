@@ -32,7 +32,7 @@ struct reservoir {
 	struct reservoir_spec spec;
 	struct pool now, before; /* before: the reservoir of mrs's last epoch */
 	struct sink_buffer out;
-	bool emits;
+	bool emits, begun;
 	uint64_t epoch, seen;
 	size_t walk; /* the memory thread's next cell */
 	struct shuffle_random random;
@@ -167,15 +167,17 @@ reservoir_begin(struct reservoir *r, uint64_t epoch,
 		const struct shuffle_sink *sink)
 {
 	struct pool was = r->now;
+	bool follows = r->begun && r->epoch + 1 == epoch;
 
 	if (r->spec.method == SHUFFLE_MRS) {
-		assert(epoch == 0 || (r->seen && r->epoch + 1 == epoch));
+		assert(epoch == 0 || follows || !sink);
 		r->now = r->before;
 		r->before = was;
 	}
 	r->now.used = r->now.live = r->now.ncell = 0;
-	if (epoch == 0)
+	if (epoch == 0 || !follows)
 		pool_release(&r->before);
+	r->begun = true;
 	r->epoch = epoch;
 	r->seen = r->walk = 0;
 	r->random = (struct shuffle_random){

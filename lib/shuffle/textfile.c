@@ -432,6 +432,8 @@ find_line_end(struct textfile *t, uint64_t from, uint64_t *end,
 		lf = memchr(buffer, '\n', n);
 		if (lf) {
 			*end = at + (uint64_t)(lf - buffer) + 1;
+			if (*end - from > t->cut.longest)
+				break;
 			if (*end - from > t->gap.bytes)
 				t->gap = (struct text_run){from, *end - from};
 			return 0;

@@ -250,6 +250,12 @@ textshuffle_facts(const struct textshuffle *t)
 	return &t->facts;
 }
 
+struct textfile *
+textshuffle_file(struct textshuffle *t)
+{
+	return t->file;
+}
+
 /* --- corgipile, block, none --- */
 
 static struct textpipe *
@@ -461,8 +467,8 @@ run_reservoir(struct textshuffle *t, struct error *err)
 	uint64_t e = t->at.epoch;
 	int ret = 0;
 
-	if (spec.tuples > UINT32_MAX)
-		spec.tuples = UINT32_MAX;
+	if (spec.tuples >= UINT32_MAX)
+		spec.tuples = UINT32_MAX - 1;
 	r = reservoir_new(&spec);
 	if (t->o.method == SHUFFLE_MRS && e > 0 && e < t->end)
 		ret = run_reservoir_epoch(t, r, e - 1, false, err);

@@ -7,7 +7,7 @@
  *
  * corgipile, block and none: the tuples are records, the blocks those of
  * textfile.h; n is the buffer's bytes over those of a block and of the index
- * of its records, four bytes each.  two buffers and 64 MB are what memory it
+ * of its records, four bytes each.  Two buffers and 64 MB are what memory it
  * takes.  once and epoch are bucket.h's, with the memory of one buffer; window
  * and mrs are reservoir.h's, with as many records in the buffer as one of
  * corgipile would have.
@@ -64,6 +64,8 @@ struct textshuffle *textshuffle_new(const struct textshuffle_options *o,
 				    struct error *err);
 void textshuffle_free(struct textshuffle *t); /* NULL is legal */
 const struct textshuffle_facts *textshuffle_facts(const struct textshuffle *t);
+/* As it was cut. */
+struct textfile *textshuffle_file(struct textshuffle *t);
 /* Once.  `name` is the output's, for messages. */
 int textshuffle_run(struct textshuffle *t, int fd, const char *name,
 		    struct textshuffle_stats *stats, struct error *err);
