@@ -32,9 +32,11 @@ LDLIBS = -Wl,--as-needed -lcsv -llz4 -ljansson -lxxhash -lpthread -lm
 
 # A vector kernel, lib/*/*_kernel.c, is compiled once for each instruction set
 # and chosen at run time.  Never -mfma: it would change the bits of results.
-isa_base     := -O3 -DKP_ISA=base
-isa_avx2     := -O3 -DKP_ISA=avx2 -mavx2
-isa_avx512   := -O3 -DKP_ISA=avx512 -mavx512f -mavx512dq -mavx512bw \
+# Under SAN, -O3 would compile for minutes.
+kernel_opt   := $(if $(SAN),-O1,-O3)
+isa_base     := $(kernel_opt) -DKP_ISA=base
+isa_avx2     := $(kernel_opt) -DKP_ISA=avx2 -mavx2
+isa_avx512   := $(kernel_opt) -DKP_ISA=avx512 -mavx512f -mavx512dq -mavx512bw \
 	-mavx512vl -mprefer-vector-width=512
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 isa := base avx2 avx512
