@@ -98,11 +98,11 @@ order_free(struct order *o)
 	free(o);
 }
 
-/* Where rank i of the ranks begins among n things. */
+/* Where part i of so many even parts of n things begins. */
 static uint64_t
-rank_start(const struct order_rank *p, uint64_t n, uint32_t i)
+part_start(uint64_t n, uint64_t i, uint64_t parts)
 {
-	return (uint64_t)((unsigned __int128)n * i / p->ranks);
+	return (uint64_t)((unsigned __int128)n * i / parts);
 }
 
 /* Tuples from .. upto - 1 of the listed blocks laid end to end.  An empty
@@ -169,6 +169,47 @@ cut_buffers(struct order *o)
 	o->start[o->buffers] = o->slice.upto;
 }
 
+/* Bytes of the blocks from .. upto - 1 of the list, or how many they are. */
+static uint64_t
+size_of(const struct order *o, size_t from, size_t upto)
+{
+	uint64_t size = 0;
+
+	if (!o->spec.block_bytes)
+		return upto - from;
+	for (size_t at = from; at < upto; at++)
+		size += o->spec.block_bytes[o->list[at]];
+	return size;
+}
+
+/* Gives all buffers about the same size, where they hold that: what is left
+ * over for the last may be a few blocks, and a model would end on these. */
+static void
+even_buffers(struct order *o)
+{
+	const struct order_spec *s = &o->spec;
+	struct slice all = o->slice;
+	uint64_t total = size_of(o, all.from, all.upto), held = 0;
+	uint64_t most = s->block_bytes ? s->buffer_bytes : s->buffer_blocks;
+	size_t *start = xcalloc(o->buffers + 1, sizeof *start), k = 0;
+	bool fit;
+
+	for (size_t at = all.from; at < all.upto; at++) {
+		while (k < o->buffers &&
+		       held >= part_start(total, k, o->buffers))
+			start[k++] = at;
+		held += size_of(o, at, at + 1);
+	}
+	start[o->buffers] = all.upto;
+	fit = k == o->buffers;
+	for (size_t i = 0; fit && i < o->buffers; i++)
+		fit = start[i] < start[i + 1] &&
+		      size_of(o, start[i], start[i + 1]) <= most;
+	if (fit)
+		memcpy(o->start, start, (o->buffers + 1) * sizeof *start);
+	free(start);
+}
+
 static void
 list_epoch(struct order *o, uint64_t epoch)
 {
@@ -188,13 +229,16 @@ list_epoch(struct order *o, uint64_t epoch)
 		    shuffle_key(s->seed, s->stream, epoch, LEVEL_BLOCKS, 0));
 	n = p->even ? o->first[s->nblock] : s->nblock;
 	if (p->even)
-		o->slice = slice_of_tuples(o, rank_start(p, n, p->rank),
-					   rank_start(p, n, p->rank + 1));
-	else
 		o->slice =
-		    (struct slice){.from = rank_start(p, n, p->rank),
-				   .upto = rank_start(p, n, p->rank + 1)};
+		    slice_of_tuples(o, part_start(n, p->rank, p->ranks),
+				    part_start(n, p->rank + 1, p->ranks));
+	else
+		o->slice = (struct slice){
+		    .from = part_start(n, p->rank, p->ranks),
+		    .upto = part_start(n, p->rank + 1, p->ranks)};
 	cut_buffers(o);
+	if (o->buffers > 1)
+		even_buffers(o);
 }
 
 size_t
@@ -315,8 +359,8 @@ tuples_of_shuffle(struct order *o, uint64_t epoch, size_t *n)
 	const struct order_spec *s = &o->spec;
 	bool once = s->method == SHUFFLE_ONCE;
 	uint64_t m = o->first[s->nblock];
-	uint64_t from = rank_start(&s->part, m, s->part.rank);
-	uint64_t upto = rank_start(&s->part, m, s->part.rank + 1);
+	uint64_t from = part_start(m, s->part.rank, s->part.ranks);
+	uint64_t upto = part_start(m, s->part.rank + 1, s->part.ranks);
 	uint32_t *out = xcalloc(m, sizeof(*out));
 
 	permutation_u32(out, m,

@@ -11,7 +11,9 @@
  *	corgipile all block ids permuted once an epoch; drained n at a time, as
  *	          whole blocks, into a buffer whose tuples are permuted (Xu et
  *	          al., SIGMOD 2022, as their code has it: every tuple exactly
- *	          once an epoch)
+ *	          once an epoch).  Where n does not divide the blocks, all
+ *	          buffers hold somewhat less, not the last a few: on clustered
+ *	          data a model would end an epoch on those
  *	block     block ids permuted, tuples of a block in stored order
  *	once      one full permutation, the same in every epoch
  *	epoch     a full permutation, fresh in every epoch
