@@ -265,8 +265,7 @@ verdict(const struct run_summary *s)
 static int
 check_blocks(const char *operand, struct error *err)
 {
-	const char *given = workers > 1	 ? "--workers"
-			    : data	 ? "--data"
+	const char *given = data	 ? "--data"
 			    : print_plan ? "--print-plan"
 					 : NULL;
 
@@ -277,10 +276,11 @@ check_blocks(const char *operand, struct error *err)
 				 operand);
 	if (given)
 		return error_set(err, EXIT_USAGE,
-				 "%s does not go with "
-				 "--blocks: one process learns from a stream, "
-				 "as it comes",
-				 given);
+				 "%s does not go with --blocks", given);
+	if (workers > 1)
+		return error_set(err, EXIT_USAGE,
+				 "--workers does not go with --blocks: one "
+				 "process learns from a stream");
 	if (po.shuffle || po.buffer)
 		return error_set(err, EXIT_USAGE,
 				 "%s does not go with --blocks: a stream has "

@@ -15,7 +15,13 @@
 #include "data/facts.h"
 #include "data/schema.h"
 
-enum { FRAME_HEADER = 1, FRAME_GROUP = 2, FRAME_BLOCK = 3, FRAME_EPOCH = 4 };
+enum {
+	FRAME_HEADER = 1,
+	FRAME_GROUP = 2,
+	FRAME_BLOCK = 3,
+	FRAME_EPOCH = 4,
+	FRAME_PLACE = 5
+};
 
 struct index_group {
 	uint64_t rows[PART_COUNT];

@@ -174,15 +174,29 @@ stream_writer_block(struct stream_writer *w, const struct block *b,
 	return flush(w, 0, err);
 }
 
-int
-stream_writer_epoch(struct stream_writer *w, uint64_t epoch, uint64_t rows,
-		    struct error *err)
+static int
+write_mark(struct stream_writer *w, uint32_t type, uint64_t epoch,
+	   uint64_t rows, struct error *err)
 {
 	strbuf_reset(&w->payload);
 	put_u64(&w->payload, epoch);
 	put_u64(&w->payload, rows);
-	frame_add(&w->out, FRAME_EPOCH, w->payload.buf, w->payload.len);
+	frame_add(&w->out, type, w->payload.buf, w->payload.len);
 	return flush(w, 0, err);
+}
+
+int
+stream_writer_place(struct stream_writer *w, uint64_t epoch, uint64_t rows,
+		    struct error *err)
+{
+	return write_mark(w, FRAME_PLACE, epoch, rows, err);
+}
+
+int
+stream_writer_epoch(struct stream_writer *w, uint64_t epoch, uint64_t rows,
+		    struct error *err)
+{
+	return write_mark(w, FRAME_EPOCH, epoch, rows, err);
 }
 
 uint64_t
@@ -208,6 +222,7 @@ struct stream {
 	uint64_t position; /* in the epoch: where the next block begins */
 	bool anywhere;	   /* ... unless it may begin at any row */
 	bool whole;	   /* the last frame was an EPOCH */
+	bool begun;	   /* something but groups has come */
 };
 
 /* Puts the place in front of what err says. */
@@ -516,6 +531,25 @@ next_epoch(struct stream *st, const struct frame *f, struct stream_event *ev,
 	return 0;
 }
 
+/* Of a stream put behind another it tells nothing new. */
+static int
+next_place(struct stream *st, const struct frame *f, struct stream_event *ev,
+	   bool *got, struct error *err)
+{
+	struct cursor c = cursor_of(f->payload, f->payload_bytes);
+
+	ev->epoch = get_u64(&c);
+	ev->rows = get_u64(&c);
+	if (!cursor_done(&c))
+		return refuse(st, "damaged place", err);
+	*got = !st->begun;
+	if (st->begun)
+		return 0;
+	st->position = ev->rows;
+	st->anywhere = false;
+	return 0;
+}
+
 /* *got is whether there is something to tell. */
 static int
 take(struct stream *st, const struct frame *f, struct block *b,
@@ -542,10 +576,15 @@ take(struct stream *st, const struct frame *f, struct block *b,
 		ev->kind = STREAM_EPOCH;
 		ret = next_epoch(st, f, ev, err);
 		break;
+	case FRAME_PLACE:
+		ev->kind = STREAM_PLACE;
+		ret = next_place(st, f, ev, got, err);
+		break;
 	default:
 		return refuse(st, "a frame that no stream has", err);
 	}
 	st->whole = f->type == FRAME_EPOCH;
+	st->begun |= f->type != FRAME_HEADER && f->type != FRAME_GROUP;
 	return ret;
 }
 

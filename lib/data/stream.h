@@ -9,6 +9,8 @@
  *	GROUP	facts of a group, before its first row
  *	BLOCK	rows, of one group or mixed
  *	EPOCH	the end of an epoch: its number, and how many rows it had
+ *	PLACE	behind the HEADER of what a resumed writer gives: the epoch
+ *		that goes on, and how many of its rows came before
  *
  * first_row of a block is its position in its epoch, and each block begins
  * where the one before it ended.  So a stream that stops before an EPOCH mark
@@ -42,6 +44,10 @@ int stream_writer_group(struct stream_writer *w, const struct group_facts *f,
  * slower than LZ4. */
 int stream_writer_block(struct stream_writer *w, const struct block *b,
 			struct error *err);
+/* Before anything else, if the writer goes on with an epoch of which so many
+ * rows were written before. */
+int stream_writer_place(struct stream_writer *w, uint64_t epoch, uint64_t rows,
+			struct error *err);
 /* The end of this epoch, which had so many rows. */
 int stream_writer_epoch(struct stream_writer *w, uint64_t epoch, uint64_t rows,
 			struct error *err);
@@ -51,12 +57,20 @@ uint64_t stream_writer_bytes(const struct stream_writer *w); /* written */
 
 struct stream;
 
-enum stream_kind { STREAM_GROUP, STREAM_BLOCK, STREAM_EPOCH, STREAM_END };
+enum stream_kind {
+	STREAM_GROUP,
+	STREAM_BLOCK,
+	STREAM_EPOCH,
+	STREAM_PLACE, /* only as the first */
+	STREAM_END
+};
 
 struct stream_event {
 	enum stream_kind kind;
 	const struct group_facts *facts; /* STREAM_GROUP: as stream_facts() */
-	uint64_t epoch, rows; /* STREAM_EPOCH: of the one that ends */
+	uint64_t epoch, rows;		 /* STREAM_EPOCH: of the one that ends;
+					    STREAM_PLACE: of the one that goes on, so far
+					  */
 };
 
 /* Reads the HEADER; fd is borrowed and may be a pipe, name is for messages.
@@ -69,9 +83,10 @@ uint64_t stream_fingerprint(const struct stream *st); /* of the dataset */
 
 /* The next event; rows of STREAM_BLOCK come in b, checked: their groups have
  * been told and their codes are in the dictionaries.  HEADERs and GROUPs that
- * repeat are passed over.  An end within an epoch is EXIT_CORRUPT, so at
- * STREAM_END every epoch was whole (but for what a resumed writer, alone, had
- * given before).  After a failure only stream_free() is of use. */
+ * repeat are passed over, and so are PLACEs behind them.  An end within an
+ * epoch is EXIT_CORRUPT, so at STREAM_END every epoch was whole (but for what a
+ * resumed writer, alone, had given before).  After a failure only stream_free()
+ * is of use. */
 int stream_next(struct stream *st, struct block *b, struct stream_event *ev,
 		struct error *err);
 

@@ -46,25 +46,26 @@ another(struct error *err)
 			 "another order");
 }
 
-/* Where a stream whose first block begins at this row begins. */
-static int
-begin(struct streamplace *p, uint64_t first_row, struct error *err)
+int
+streamplace_begin(struct streamplace *p, uint64_t number, uint64_t row,
+		  struct error *err)
 {
+	size_t i = p->epochs;
+	/* of the epoch under way; a run may begin with any */
+	uint64_t now = i > 0 ? p->mark[i - 1].number + 1 : number;
+
+	while (i > 0 && p->mark[i - 1].number != number)
+		i--;
 	p->begun = true;
-	p->whole = first_row == 0;
-	p->at_row = first_row;
-	if (p->whole)
+	p->whole = row == 0;
+	p->at_row = row;
+	p->at = i > 0 ? i - 1 : p->epochs;
+	if (i > 0 || (number == now && row <= p->row))
 		return 0;
-	p->at = p->epochs;
-	if (first_row <= p->row)
-		return 0;
-	if (p->epochs == 0)
-		return error_set(err, EXIT_CORRUPT,
-				 "begins at row %" PRIu64
-				 " of an epoch, and the run is at row %" PRIu64,
-				 first_row, p->row);
-	p->at--;
-	return 0;
+	return error_set(err, EXIT_CORRUPT,
+			 "begins at row %" PRIu64 " of epoch %" PRIu64
+			 ", and the run is at row %" PRIu64 " of epoch %" PRIu64,
+			 row, number, p->row, now);
 }
 
 int
@@ -73,8 +74,8 @@ streamplace_block(struct streamplace *p, const struct block *b, uint32_t *old,
 {
 	uint64_t left = 0; /* rows that the run has seen of this epoch */
 
-	if (!p->begun && begin(p, b->first_row, err))
-		return -1;
+	if (!p->begun)
+		p->begun = p->whole = true;
 	if (b->first_row != p->at_row)
 		return error_set(err, EXIT_CORRUPT,
 				 "row %" PRIu64
@@ -106,14 +107,6 @@ pass_over(struct streamplace *p, uint64_t number, uint64_t rows,
 	const struct stream_mark *m = &p->mark[p->at];
 	bool same = m->number == number && m->rows == rows;
 
-	/* A writer resumed between two epochs begins at row 0 as well. */
-	for (size_t i = p->at + 1; !same && p->whole && i < p->epochs; i++) {
-		m = &p->mark[i];
-		same = m->number == number && m->rows == rows &&
-		       m->sum == p->at_sum;
-		if (same)
-			p->at = i;
-	}
 	if (!same || (p->whole && m->sum != p->at_sum))
 		return another(err);
 	p->at++;
@@ -124,9 +117,9 @@ int
 streamplace_epoch(struct streamplace *p, uint64_t number, uint64_t rows,
 		  bool *ends, struct error *err)
 {
+	if (!p->begun)
+		p->begun = p->whole = true;
 	*ends = p->at == p->epochs;
-	if (!p->begun && begin(p, rows, err))
-		return -1;
 	if (!*ends && pass_over(p, number, rows, err))
 		return -1;
 	if (*ends) {

@@ -5,12 +5,9 @@
  * streamplace - how far in its epochs a run has come that learns from a
  * stream, and what of a stream that is fed to it, perhaps again, is new.
  *
- * A stream that begins at row 0 is taken to be fed from its start: what was
- * learnt from before is passed over, and checked to be the same rows in the
- * same order.  One that begins at a later row is what a resumed kp-shuffle
- * gives: the rest of the epoch in which the run was left, or, if that row is
- * behind the place, of the one before.  The number at the end of an epoch
- * tells whether that was right.
+ * What was learnt from before is passed over, and checked to be the same rows
+ * in the same order where the stream has all rows of the epoch.  It may begin
+ * anywhere before the run's place, but must say so (a PLACE frame).
  */
 
 #include <stdbool.h>
@@ -37,6 +34,10 @@ struct streamplace { /* zeroed: at the start */
 };
 
 void streamplace_release(struct streamplace *p);
+/* The stream begins behind so many rows of the epoch of this number.
+ * EXIT_CORRUPT if that is behind the run's place. */
+int streamplace_begin(struct streamplace *p, uint64_t number, uint64_t row,
+		      struct error *err);
 /* *old: how many rows of the block, its first ones, the run knows.  The place
  * moves on behind the block.  EXIT_CORRUPT if it is not the run's stream. */
 int streamplace_block(struct streamplace *p, const struct block *b,

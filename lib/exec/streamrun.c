@@ -576,6 +576,10 @@ on_event(struct streamrun *r, const struct stream_event *ev,
 		return on_block(r, b, err);
 	case STREAM_EPOCH:
 		return on_epoch(r, ev, err);
+	case STREAM_PLACE:
+		return streamplace_begin(&r->place, ev->epoch, ev->rows, err)
+			   ? error_context(err, "%s", r->o->name)
+			   : 0;
 	case STREAM_END:
 		break;
 	}

@@ -508,7 +508,9 @@ start(struct datashuffle *r, int fd, const char *name, struct error *err)
 	if (r->epoch >= r->end)
 		return 0;
 	r->sink = datasink_new(&sink, err);
-	if (!r->sink)
+	if (!r->sink ||
+	    (r->spec.resume &&
+	     datasink_place(r->sink, r->place.epoch, r->place.rows, err) < 0))
 		return -1;
 	if (r->spec.single_buffer)
 		return 0;

@@ -145,6 +145,14 @@ datasink_rows(struct datasink *k, const struct rowset *rs, const uint32_t *row,
 }
 
 int
+datasink_place(struct datasink *k, uint64_t epoch, uint64_t rows,
+	       struct error *err)
+{
+	return k->spec.csv ? 0
+			   : stream_writer_place(k->stream, epoch, rows, err);
+}
+
+int
 datasink_epoch(struct datasink *k, uint64_t epoch, uint64_t rows,
 	       struct error *err)
 {

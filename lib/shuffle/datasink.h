@@ -36,6 +36,9 @@ size_t datasink_piece(const struct datasink *k, const struct rowset *rs,
 int datasink_rows(struct datasink *k, const struct rowset *rs,
 		  const uint32_t *row, size_t n, uint64_t position,
 		  struct error *err);
+/* First, if the epoch goes on from there. */
+int datasink_place(struct datasink *k, uint64_t epoch, uint64_t rows,
+		   struct error *err);
 int datasink_epoch(struct datasink *k, uint64_t epoch, uint64_t rows,
 		   struct error *err);
 uint64_t datasink_bytes(const struct datasink *k); /* written */

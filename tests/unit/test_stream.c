@@ -259,6 +259,56 @@ resumed(void)
 	tear_down();
 }
 
+/* What a resumed writer gives says where it begins, to who reads it alone. */
+static void
+placed(void)
+{
+	struct error err = ERROR_NONE;
+	struct stream_event ev;
+	struct block b = {0};
+	struct strbuf rest = STRBUF_INIT;
+	struct stream_writer *w;
+	struct stream *st;
+	struct tally t;
+	int fd = scratch();
+
+	set_up();
+	w = stream_writer_new(fd, "out", &schema, 0xabcd, &err);
+	CHECK_OK(stream_writer_place(w, 2, 64, &err), err);
+	stream_writer_free(w);
+	collect(fd);
+	write_part(64, NGROUP * NROW, 2);
+	strbuf_add(&rest, bytes.buf, bytes.len);
+	fd = source(rest.buf, rest.len);
+	st = stream_open(fd, "in", &err);
+	CHECK_OK(stream_next(st, &b, &ev, &err), err);
+	CHECK_INT(ev.kind, STREAM_PLACE);
+	CHECK_INT(ev.epoch, 2);
+	CHECK_INT(ev.rows, 64);
+	stream_free(st);
+	close(fd);
+	CHECK_OK(drain_bytes(&err), err);
+	strbuf_reset(&bytes);
+	write_part(0, 64, 2);
+	strbuf_add(&bytes, rest.buf, rest.len);
+	CHECK_OK(drain(bytes.buf, bytes.len, &t, &err), err);
+	CHECK_INT(t.rows, NGROUP * NROW);
+	/* not at its place */
+	fd = scratch();
+	w = stream_writer_new(fd, "out", &schema, 0xabcd, &err);
+	CHECK_OK(stream_writer_place(w, 2, 60, &err), err);
+	stream_writer_free(w);
+	strbuf_reset(&bytes);
+	collect(fd);
+	/* the header that follows may be anywhere only after an epoch */
+	write_part(64, NGROUP * NROW, 2);
+	CHECK_INT(drain_bytes(&err), -1);
+	CHECK(strstr(err.text, ": row 64 of an epoch comes after 60 rows"));
+	block_release(&b);
+	strbuf_release(&rest);
+	tear_down();
+}
+
 static void
 not_whole(void)
 {
@@ -446,8 +496,12 @@ other_frames(void)
 	set_up();
 	write_part(0, NGROUP * NROW, 0);
 	strbuf_add(&good, bytes.buf, bytes.len);
-	frame_add(&bytes, 5, "", 0);
+	frame_add(&bytes, 6, "", 0);
 	check_refused(": a frame that no stream has");
+	strbuf_reset(&bytes);
+	strbuf_add(&bytes, good.buf, good.len);
+	frame_add(&bytes, 5, "1234567", 7);
+	check_refused(": damaged place");
 	strbuf_reset(&bytes);
 	strbuf_add(&bytes, good.buf, good.len);
 	frame_add(&bytes, 4, "1234567", 7);
@@ -535,6 +589,7 @@ main(void)
 	check_run("two streams of equal headers are one", joined);
 	check_run("a resumed stream goes on where the first was stopped",
 		  resumed);
+	check_run("a resumed writer says which epoch it goes on with", placed);
 	check_run("an end within an epoch is told from a whole one", not_whole);
 	check_run("what is no stream is called so", no_stream);
 	check_run("unequal headers and groups are refused", unlike);

@@ -161,49 +161,61 @@ other_rows(void)
 }
 
 static void
+begin(struct streamplace *p, uint64_t number, uint64_t row)
+{
+	struct error err = ERROR_NONE;
+
+	CHECK_OK(streamplace_begin(p, number, row, &err), err);
+}
+
+static void
 in_the_middle(void)
 {
 	struct streamplace p = left();
 
+	begin(&p, 6, 20);
 	took(&p, 20, 40, 10);
 	took(&p, 40, 100, 0);
 	ended(&p, 6, 100, true);
 	streamplace_release(&p);
-	/* behind the place: in the epoch before */
+	/* in the epoch before */
 	p = left();
+	begin(&p, 5, 70);
 	took(&p, 70, 100, 30);
 	ended(&p, 5, 100, false);
 	took(&p, 0, 100, 30);
 	ended(&p, 6, 100, true);
 	streamplace_release(&p);
-	/* which it was not */
+	/* between two */
 	p = left();
-	took(&p, 70, 100, 30);
-	not_ended(&p, 6, 100);
+	begin(&p, 6, 0);
+	took(&p, 0, 100, 30);
+	ended(&p, 6, 100, true);
 	streamplace_release(&p);
-	/* resumed between rows and mark */
+	/* between the rows of one and its end */
 	p = left();
+	begin(&p, 5, 100);
 	ended(&p, 5, 100, false);
 	took(&p, 0, 100, 30);
 	streamplace_release(&p);
 }
 
 static void
-between_epochs(void)
+too_late(void)
 {
 	struct streamplace p = left();
+	struct error err = ERROR_NONE;
 
-	/* Begins with the second epoch, which its number tells. */
-	took(&p, 0, 100, 100);
-	ended(&p, 5, 100, false);
-	took(&p, 0, 50, 30);
-	ended(&p, 6, 50, true);
+	CHECK_ERROR(streamplace_begin(&p, 6, 31, &err), err, EXIT_CORRUPT,
+		    "begins at row 31 of epoch 6, and the run is at row 30 of "
+		    "epoch 6");
+	CHECK_ERROR(streamplace_begin(&p, 7, 0, &err), err, EXIT_CORRUPT,
+		    "begins at row 0 of epoch 7, and the run is at row 30 of "
+		    "epoch 6");
 	streamplace_release(&p);
-	/* Begins with the third: its rows were passed over before that was
-	 * known. */
-	p = left();
-	took(&p, 0, 100, 100);
-	not_ended(&p, 6, 100);
+	CHECK_ERROR(streamplace_begin(&p, 0, 1, &err), err, EXIT_CORRUPT,
+		    "begins at row 1 of epoch 0, and the run is at row 0 of "
+		    "epoch 0");
 	streamplace_release(&p);
 }
 
@@ -212,8 +224,7 @@ a_new_run(void)
 {
 	struct streamplace p = {0};
 
-	refused(&p, 10, 20,
-		"begins at row 10 of an epoch, and the run is at row 0");
+	refused(&p, 10, 20, "row 10 of an epoch comes after 0 rows");
 	streamplace_release(&p);
 	took(&p, 0, 20, 0);
 	refused(&p, 30, 40, "row 30 of an epoch comes after 20 rows");
@@ -242,8 +253,7 @@ main(void)
 	check_run("other rows than before are noticed", other_rows);
 	check_run("a resumed stream begins anywhere at or before the place",
 		  in_the_middle);
-	check_run("one that begins between epochs is told by their numbers",
-		  between_epochs);
+	check_run("but not behind it", too_late);
 	check_run("a new run begins at the start, and goes without gaps",
 		  a_new_run);
 	check_run("a stream may end before the run's place", short_stream);
