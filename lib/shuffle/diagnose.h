@@ -15,10 +15,12 @@
  *	h_D		design effect of the gradient, 1 + (b - 1) ICC for b
  *			rows a block, ICC being that of 16 random +-1
  *			projections of the gradient of the logistic (several
- *			classes: softmax; else squared) loss at w = 0, numeric
- *			features standardised.  A block is worth b / h_D rows
- *			drawn at random: about 1 if rows are in random order, b
- *			if blocks are pure
+ *			classes: softmax; else squared) loss at w = 0 and the
+ *			best constant, where training starts, numeric
+ *			features standardised (sparse ones that are looked at
+ *			by themselves divided by their sd, others as is).  A
+ *block is worth b / h_D rows drawn at random: about 1 if rows are in random
+ *order, b if blocks are pure
  *	lag 1		autocorrelation of the label's mean from one block to
  *			the next in stored order
  *	n_eff		rows drawn at random that a buffer of n of N blocks is
@@ -36,7 +38,10 @@
 #include "shuffle/rowsource.h"
 
 /* Fewer blocks in a buffer cost quality where blocks are pure in the label;
- * more of them are needed where they are pure in a feature, too. */
+ * more of them are needed where they are pure in a feature, too.  Else n is 100
+ * times the ICC of label or gradient, which keeps what lies between buffers to
+ * a hundredth of the variance, but at least 10. */
+#define ICC_PURE 0.5 /* blocks are called pure from here on */
 #define BLOCKS_FOR_LABEL 100
 #define BLOCKS_FOR_BOTH 1000
 
@@ -64,10 +69,14 @@ struct diagnosis {
 	double lag1;	       /* NaN: undefined */
 	size_t buffer_blocks;  /* n */
 	double effective_rows; /* NaN: the buffer holds all */
+	double imbalance;      /* NaN as label_effect */
 	enum stored_order stored;
-	/* advice */
+	/* advice; fixed_blocks, for the caller to set: blocks are as they are,
+	 * only a buffer of more of them can be had */
+	bool fixed_blocks;
 	size_t want_blocks; /* n that is enough */
 	double want_block_bytes, want_buffer_bytes;
+	bool larger_buffer; /* than there is */
 };
 
 /* EXIT_USAGE if there are fewer than two blocks, EXIT_DATA if no rows. */

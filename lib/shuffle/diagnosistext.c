@@ -102,12 +102,18 @@ add_buffer(const struct diagnosis *d, struct strbuf *out)
 	}
 	strbuf_addstr(out, "worth ");
 	add_count(out, d->effective_rows);
-	strbuf_addstr(out, " rows drawn at random\n");
+	strbuf_addstr(out, " rows drawn at random, by the gradient\n");
+	if (!isnan(d->imbalance))
+		strbuf_addf(out, "%-25s  its label mean is off by %.2g sd\n",
+			    "", d->imbalance);
 }
 
 static void
 add_verdict(const struct diagnosis *d, struct strbuf *out)
 {
+	bool label = d->label_icc >= ICC_PURE;
+	bool feature = d->feature_icc >= ICC_PURE;
+
 	switch (d->stored) {
 	case STORED_SAFE:
 		strbuf_addstr(out, "Plain stored order is safe: rows are as if "
@@ -122,14 +128,29 @@ add_verdict(const struct diagnosis *d, struct strbuf *out)
 		strbuf_addstr(out, "Plain stored order is not safe: ");
 		break;
 	}
-	if (d->label_icc >= 0.5 && d->feature_icc >= 0.5)
-		strbuf_addf(out,
-			    "blocks are all but pure in the label and in %s.\n",
-			    d->feature);
-	else if (d->label_icc >= 0.5)
-		strbuf_addstr(out, "blocks are all but pure in the label.\n");
-	else
+	if (!label && !feature)
 		strbuf_addstr(out, "rows of a block are alike.\n");
+	else
+		strbuf_addf(out, "blocks are all but pure in %s%s%s.\n",
+			    label ? "the label" : "",
+			    label && feature ? " and in " : "",
+			    feature ? d->feature : "");
+}
+
+/* As --buffer, or by making smaller blocks. */
+static void
+add_share(const struct diagnosis *d, struct strbuf *out)
+{
+	double share = ceil(100.0 * (double)d->want_blocks / (double)d->nblock);
+
+	if (share <= 50)
+		strbuf_addf(out, " --buffer %.0f%%.\n", share);
+	else
+		strbuf_addf(
+		    out,
+		    " make the dataset with blocks %.0f times "
+		    "smaller.\n",
+		    ceil((double)d->want_blocks / (double)d->buffer_blocks));
 }
 
 static void
@@ -147,10 +168,17 @@ add_advice(const struct diagnosis *d, struct strbuf *out)
 		strbuf_addf(out, ": it holds %zu.\n", d->buffer_blocks);
 		return;
 	}
-	strbuf_addf(out, ", not %zu: --block-size ", d->buffer_blocks);
+	strbuf_addf(out, ", not %zu:", d->buffer_blocks);
+	if (d->fixed_blocks) {
+		add_share(d, out);
+		return;
+	}
+	strbuf_addstr(out, " --block-size ");
 	add_size(out, d->want_block_bytes);
-	strbuf_addstr(out, " --buffer ");
-	add_size(out, d->want_buffer_bytes);
+	if (d->larger_buffer) {
+		strbuf_addstr(out, " --buffer ");
+		add_size(out, d->want_buffer_bytes * 1.01 + 1024);
+	}
 	strbuf_addstr(out, ".\n");
 }
 
@@ -221,6 +249,7 @@ diagnosis_json(const struct diagnosis *d, struct strbuf *out)
 	put_figures(d, &j);
 	put_count(&j, "buffer_blocks", (double)d->buffer_blocks);
 	put_real(&j, "effective_rows", d->effective_rows);
+	put_real(&j, "imbalance", d->imbalance);
 	jout_key(&j, "stored_order");
 	jout_cstr(&j, stored_name(d->stored));
 	put_count(&j, "want_blocks", (double)d->want_blocks);

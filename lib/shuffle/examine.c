@@ -11,6 +11,7 @@ struct examined {
 	struct rowsource *source;
 	struct order_spec order;
 	uint64_t epoch, epochs;
+	bool fixed_blocks; /* of a dataset: not for an option to choose */
 };
 
 static int
@@ -24,6 +25,7 @@ report_diagnosis(const struct examined *x, bool json, struct strbuf *out,
 
 	if (diagnose(x->source, &spec, &d, err) < 0)
 		return -1;
+	d.fixed_blocks = x->fixed_blocks;
 	if (json)
 		diagnosis_json(&d, out);
 	else
@@ -120,7 +122,8 @@ examine_data(const struct examine_spec *spec, struct strbuf *out,
 	enum shuffle_method m = s->method;
 	bool buffered =
 	    m == SHUFFLE_CORGIPILE || m == SHUFFLE_BLOCK || m == SHUFFLE_NONE;
-	struct examined x = {.epoch = s->epoch, .epochs = s->epochs};
+	struct examined x = {
+	    .epoch = s->epoch, .epochs = s->epochs, .fixed_blocks = true};
 	struct datashuffle_facts f;
 	struct dataselect sel;
 	struct dataset *d;

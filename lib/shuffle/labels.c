@@ -35,14 +35,14 @@ labels_show(struct labels *l, const struct row_value *label)
 	uint64_t code = code_of(label);
 	double x = label->number, d = x - l->mean;
 
-	if (find(l, code) == l->n) {
-		if (l->n < LABELS_MAX)
-			l->code[l->n++] = code;
-		else
-			l->many = true;
-	}
+	size_t i = find(l, code);
+
+	if (i == l->n && i < LABELS_MAX)
+		l->code[l->n++] = code;
+	if (i < LABELS_MAX)
+		l->shown[i]++;
 	if (isnan(x)) {
-		l->words = true;
+		l->words++;
 		return;
 	}
 	l->fractions |= x != floor(x);
@@ -56,7 +56,9 @@ labels_decide(struct labels *l)
 {
 	bool few = l->n <= LABELS_FEW && !l->fractions;
 
-	l->classes = l->words || few ? (l->n ? l->n : 1) : 0;
+	bool words = l->words > 0.05 * (l->words + l->seen);
+
+	l->classes = words || few ? (l->n ? l->n : 1) : 0;
 	l->scale = l->square > 0 ? sqrt(l->seen / l->square) : 1;
 }
 

@@ -2,8 +2,9 @@
 #define KP_SHUFFLE_LABELS_H
 
 /*
- * labels - what kind of label there is, and labels as numbers: a class if it
- * is no number, or one of at most LABELS_FEW whole numbers, else a number.
+ * labels - what kind of label there is, and labels as numbers: classes if they
+ * are words (more than a few strays among numbers), or at most LABELS_FEW whole
+ * numbers, else numbers.
  * First some labels are shown, then the kind is decided, then each label is a
  * class or a number.
  */
@@ -14,15 +15,17 @@
 #include "shuffle/rowsource.h"
 
 #define LABELS_FEW 20
-#define LABELS_MAX 64 /* classes told apart; more share the numbers of these   \
-		       */
+#define LABELS_MAX                                                             \
+	64 /* classes told apart; more share the numbers of these              \
+	    */
 
 struct labels {
 	uint64_t code[LABELS_MAX]; /* of the classes */
+	double shown[LABELS_MAX];  /* how often */
 	size_t n;
 	size_t last; /* class met last */
-	bool words, fractions, many;
-	double seen, mean, square; /* of numbers shown: Welford's */
+	bool fractions;
+	double words, seen, mean, square; /* of numbers shown: Welford's */
 	/* after labels_decide() */
 	size_t classes; /* 0: numbers */
 	double scale;	/* numbers: 1 / sd */

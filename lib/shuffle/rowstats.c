@@ -206,7 +206,7 @@ plan_sparse(struct rowstats *s, size_t nvar)
 		double var = c->square / s->shown - mean * mean;
 
 		c->var = c->numbers >= least ? nvar++ : NO_VAR;
-		c->scale = var > 0 ? 1 / sqrt(var) : 1;
+		c->scale = c->var != NO_VAR && var > 0 ? 1 / sqrt(var) : 1;
 		c->mean = 0;
 	}
 	return nvar;
@@ -227,27 +227,27 @@ plan_dense(struct rowstats *s, size_t nvar)
 	return nvar;
 }
 
-/* What the gradient has of each class: 1/C less the indicator of the row's,
- * projected; for two classes, +-1/2. */
+/* What the gradient has of each class: shares of all classes less the indicator
+ * of the row's, projected; of two classes one says all. */
 static void
 plan_residuals(struct rowstats *s)
 {
-	size_t n = s->labels.classes;
+	const struct labels *l = &s->labels;
+	size_t n = l->classes;
+	double all = 0;
 
+	for (size_t c = 0; c < n; c++)
+		all += l->shown[c];
 	for (size_t y = 0; y < LABELS_MAX; y++) {
 		for (size_t k = 0; k < SKETCH; k++) {
 			double sum = 0;
 
-			if (n == 2) {
-				s->residual[y][k] = y == 0 ? 0.5 : -0.5;
-				continue;
-			}
-			for (size_t c = 0; c < LABELS_MAX; c++) {
+			for (size_t c = n == 2; c < LABELS_MAX; c++) {
 				double sign =
 				    sign_of(SIGN_CLASS, c) >> k & 1 ? 1 : -1;
 
-				sum += sign *
-				       ((c < n ? 1 / (double)n : 0) - (c == y));
+				sum += sign * ((c < n ? l->shown[c] / all : 0) -
+					       (c == y));
 			}
 			s->residual[y][k] = sum;
 		}
@@ -407,6 +407,12 @@ rowstats_end(struct rowstats *s, bool whole, double *mean)
 	s->sum = s->square = 0;
 	s->rows = 0;
 	return rows;
+}
+
+size_t
+rowstats_columns(const struct rowstats *s)
+{
+	return s->ncolumn;
 }
 
 size_t

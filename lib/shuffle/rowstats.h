@@ -29,6 +29,8 @@ void rowstats_add_label(struct rowstats *s, const struct source_row *row);
  * of the label alone. */
 uint64_t rowstats_end(struct rowstats *s, bool whole, double *mean);
 
+/* Columns met: 0 if no row had a value. */
+size_t rowstats_columns(const struct rowstats *s);
 size_t rowstats_classes(const struct rowstats *s); /* 0: numbers */
 double rowstats_label_icc(const struct rowstats *s);
 double rowstats_gradient_icc(const struct rowstats *s);
