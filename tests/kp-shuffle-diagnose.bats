@@ -184,11 +184,14 @@ noisy() {
 	diagnose f.csv >d
 	below d label_icc 0.2
 	above d label_effect 3
-	equal "$(key label d)" y
+	equal "$(key feature d)" date
+	above d feature_icc 0.99
 	{ head -1 f.csv; tail -n +2 f.csv | sort -s -t, -k1,1; } >s.csv
 	diagnose s.csv >d
 	above d label_icc 0.99
 	equal "$(key stored_order d)" unsafe
+	equal "$(key feature d)" date
+	equal "$(key want_blocks d)" 1000
 }
 
 @test "adult lies in random order" {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/opt.h"
+#include "data/datetime.h"
 #include "data/libsvm.h"
 #include "data/number.h"
 
@@ -130,13 +131,25 @@ split_record(struct textrows *t, const char *p, const char *end, size_t most)
 
 static const struct row_value no_value = {0, 0, NULL, NAN};
 
+/* A date, with or without time, as days; NAN if it is none. */
+static double
+date_of(struct span s)
+{
+	struct datetime dt;
+
+	if (s.n < 8 || (s.p[4] != '-' && s.p[4] != '/') ||
+	    datetime_parse(s.p, s.n, NULL, &dt) < 0)
+		return NAN;
+	return dt.day;
+}
+
 static struct row_value
 value_of(uint32_t feature, struct span s)
 {
 	struct row_value v = {feature, (uint32_t)s.n, s.p, NAN};
 
 	if (s.n == 0 || number_f64(s.p, s.n, &v.number) != NUMBER_OK)
-		v.number = NAN;
+		v.number = date_of(s);
 	return v;
 }
 

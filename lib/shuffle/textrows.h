@@ -3,9 +3,9 @@
 
 /*
  * textrows - the row source of a text file: CSV, its numbers and words by
- * column, or libsvm.  Only as exact as looking at data needs: blanks around
- * fields are dropped, fields that a record lacks are missing, and those it has
- * too many are ignored.
+ * column, ISO dates being numbers, or libsvm.  Only as exact as looking at data
+ * needs: blanks around fields are dropped, fields that a record lacks are
+ * missing, and those it has too many are ignored.
  */
 
 #include "shuffle/rowsource.h"
