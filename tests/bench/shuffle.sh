@@ -90,9 +90,15 @@ points() {
 	rm trials.*
 }
 
-# n_of DATA SHARE: blocks in a buffer of so many per cent.
+# n_of DATA SHARE: blocks in a buffer of so many per cent, all buffers of an
+# epoch being of about one size.
 n_of() {
-	echo $(($(cat "$1.blocks") * $2 / 100))
+	awk -v share="$2" '{
+		n = int($1 * share / 100)
+		n = n > 0 ? n : 1
+		buffers = int(($1 + n - 1) / n)
+		print int($1 / buffers)
+	}' "$1.blocks"
 }
 
 # gap "MEAN WORST" "MEAN WORST" [FORMAT]: how much the second mean is worse.
@@ -257,9 +263,29 @@ table_sparse() {
 	    --param standardize=0 --param learning_rate=0.05 --param l2=0
 }
 
+# flights_lines BATCH: of datasets flights1000, 3000 and 10000.
+flights_lines() {
+	local batch=$1 average blocks once got options
+	read -ra options < <(learner_options logistic "$batch" | paste -sd' ')
+	for average in last epoch; do
+		once=$(losses flights1000 once 10% "${options[@]}" \
+		    --param average=$average)
+		printf '%5s  %-6s once      %s\n' "$batch" $average \
+		    "$(shown "$once" %.4f)"
+		for blocks in 1000 3000 10000; do
+			got=$(losses flights$blocks corgipile 10% \
+			    "${options[@]}" --param average=$average)
+			printf '%5s  %-6s n = %-5s %s  gap %s\n' "$batch" \
+			    $average "$(n_of flights$blocks 10)" \
+			    "$(shown "$got" %.4f)" \
+			    "$(gap "$got" "$once" %.4f)"
+		done
+	done
+}
+
 # Blocks are pure in time as well as in the label.
 table_flights() {
-	local options blocks average once='' got
+	local blocks
 	[ -e "$SHARED/data/flights/flights-3m.csv.gz" ] || {
 		printf '\nflights: left out: no ../shared/data/flights\n'
 		return
@@ -268,23 +294,14 @@ table_flights() {
 	gzip -dc "$SHARED/data/flights/flights-3m.csv.gz" >flights.csv
 	awk -F, 'NR == 1 || $2 <= 15' flights.csv >sorted.csv
 	awk -F, 'NR > 1 && $2 > 15' flights.csv >>sorted.csv
-	read -ra options < <(learner_options logistic 1 | paste -sd' ')
-	printf '\nflights-3m sorted by label, logistic, 10 epochs: log-loss\n'
 	for blocks in 1000 3000 10000; do
-		dataset flights $blocks 3000000 12 --label delay \
+		dataset flights$blocks $blocks 3000000 18 --label delay \
 		    --positive-if '> 15' --datetime date <sorted.csv
-		[ "$once" ] || once=$(losses flights once 10% \
-		    "${options[@]}" --param average=last)
-		for average in last epoch; do
-			got=$(losses flights corgipile 10% "${options[@]}" \
-			    --param average=$average)
-			printf 'n = %-5s %-6s %s  gap to once, last %s\n' \
-			    "$(n_of flights 10)" $average \
-			    "$(shown "$got" %.4f)" \
-			    "$(gap "$got" "$once" %.4f)"
-		done
 	done
-	printf 'once      last   %s\n' "$(shown "$once" %.4f)"
+	rm flights.csv sorted.csv
+	printf '\nflights-3m sorted by label, logistic, 10 epochs: log-loss\n'
+	flights_lines 1
+	flights_lines 128
 }
 
 printf '%s rows, seed %s; means of the last five epochs (worst of them)\n' \
