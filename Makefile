@@ -33,7 +33,7 @@ LDLIBS = -Wl,--as-needed -lcsv -llz4 -ljansson -lxxhash -lpthread -lm
 # A vector kernel, lib/*/*_kernel.c, is compiled once for each instruction set
 # and chosen at run time.  Never -mfma: it would change the bits of results.
 # Under SAN, -O3 would compile for minutes.
-kernel_opt   := $(if $(SAN),-O1,-O3)
+kernel_opt   := $(if $(SAN),-O0,-O3)
 isa_base     := $(kernel_opt) -DKP_ISA=base
 isa_avx2     := $(kernel_opt) -DKP_ISA=avx2 -mavx2
 isa_avx512   := $(kernel_opt) -DKP_ISA=avx512 -mavx512f -mavx512dq -mavx512bw \
