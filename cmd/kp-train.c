@@ -244,6 +244,10 @@ say_summary(const struct run_summary *s)
 		warning("finished models lost from the journal, trained "
 			"again: %" PRIu64,
 			s->lost);
+	if (s->rows_came != s->rows_told)
+		warning("an epoch of the stream has %" PRIu64 " training rows "
+			"of groups that have %" PRIu64,
+			s->rows_came, s->rows_told);
 	if (s->fallback == s->groups)
 		warning("nothing was trained: %s fell back (one class, or too "
 			"few rows: see --min-rows)",

@@ -141,6 +141,14 @@ only_complete() {
 	equal "$stderr" "kp-train: run: complete already: 2 groups: 2 trained, 0 fallback, 0 failed; nothing to do"
 }
 
+@test "the slice of one rank is learnt from, with a warning" {
+	featurize two.csv blocks --block-size 2K
+	run -0 --separate-stderr pipeline "kp-shuffle --rank 0/2 blocks |
+	    kp-train ${six[*]} -o run --blocks - 2>&1 |
+	    sed 's/ has [0-9]* training/ has N training/'"
+	equal "${lines[1]}" "kp-train: an epoch of the stream has N training rows of groups that have $(jq .totals.train two/manifest.json)"
+}
+
 # --- records and reports ---
 
 @test "trial records tell every epoch of every config, then its end" {

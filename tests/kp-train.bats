@@ -34,7 +34,7 @@ same_models() {
 	run -0 --separate-stderr kp-train --help
 	equal "$stderr" ""
 	equal "${lines[0]}" "Usage: kp-train [OPTION...] -o RUN PLAN"
-	for o in output trials memory checkpoint data strict quiet workers \
+	for o in output trials memory checkpoint blocks data strict quiet workers \
 	    learner param search seed epochs pack-width min-rows print-plan \
 	    help version; do
 		[[ $output == *"--$o"* ]]

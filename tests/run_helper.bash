@@ -30,9 +30,10 @@ skewed_csv() {
 	}'
 }
 
-# featurize CSV DATASET
+# featurize CSV DATASET [OPTION...]
 featurize() {
-	kp-featurize -q --label y --positive 1 --group-by g "$1" -o "$2"
+	kp-featurize -q --label y --positive 1 --group-by g "$1" -o "$2" \
+	    "${@:3}"
 }
 
 # undisturbed: undisturbed.kpm, what "${many[@]}" gives on big.

@@ -18,7 +18,10 @@ struct run_summary {
 	uint64_t before; /* of them, finished before this call */
 	uint64_t lost;	 /* finished once, but gone from the journal */
 	bool already;	 /* the run was complete before this call */
-	double sec;	 /* of the last incarnation */
+	/* Of a stream, if this call saw the end of its first epoch: training
+	 * rows of its groups, and how many of them came in it. */
+	uint64_t rows_told, rows_came;
+	double sec; /* of the last incarnation */
 };
 
 /* Told that RUN is held by a process ("unknown": not yet written there). */

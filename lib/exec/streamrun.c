@@ -54,8 +54,9 @@ struct streamrun {
 	struct trialfile *trials; /* NULL: not asked for */
 	struct progress *progress;
 	char note[64];
-	struct unit unit; /* rows 0: none */
-	uint64_t nrow;	  /* learnt from by this process */
+	struct unit unit;	       /* rows 0: none */
+	uint64_t nrow;		       /* learnt from by this process */
+	uint64_t rows_told, rows_came; /* as in struct run_summary */
 	double start_sec, save_sec;
 };
 
@@ -423,6 +424,19 @@ check_epoch(const struct streamrun *r, uint64_t number, struct error *err)
 	return 0;
 }
 
+static void
+count_rows(struct streamrun *r)
+{
+	for (size_t i = 0; i < r->rows.n; i++) {
+		const struct streamgroup *g = r->group[i];
+
+		if (streamgroup_fallback(g))
+			continue;
+		r->rows_told += streamgroup_facts(g)->rows[PART_TRAIN];
+		r->rows_came += streamgroup_rows(g);
+	}
+}
+
 static int
 on_epoch(struct streamrun *r, const struct stream_event *ev, struct error *err)
 {
@@ -433,9 +447,13 @@ on_epoch(struct streamrun *r, const struct stream_event *ev, struct error *err)
 		return error_context(err, "%s", r->o->name);
 	if (!ends)
 		return 0;
-	if (check_epoch(r, ev->epoch, err) ||
-	    (r->data == NULL && make_data(r, err)))
+	if (check_epoch(r, ev->epoch, err))
 		return -1;
+	if (r->data == NULL) {
+		count_rows(r);
+		if (make_data(r, err))
+			return -1;
+	}
 	for (size_t i = 0; i < r->rows.n; i++)
 		streamgroup_end_epoch(r->order[i], &sink);
 	note_best(r);
@@ -716,8 +734,10 @@ run_locked(struct streamrun *r, struct run_summary *sum, struct error *err)
 	stopsignal_catch();
 	if (learn(r, err) || close_trials(r, err))
 		return -1;
-	*sum =
-	    (struct run_summary){.before = so_far.trials, .lost = so_far.lost};
+	*sum = (struct run_summary){.before = so_far.trials,
+				    .lost = so_far.lost,
+				    .rows_told = r->rows_told,
+				    .rows_came = r->rows_came};
 	if (runner_summarise(run, r->plan, r->data, sum, err))
 		return -1;
 	sum->sec = clock_sec() - r->start_sec;
