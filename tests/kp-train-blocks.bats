@@ -336,6 +336,21 @@ only_complete() {
 	same_models run big.kpm
 }
 
+@test "so it does when the signal ends the writer of the stream too" {
+	mkfifo pipe
+	bash -c 'head -c 2000000 big.kps; exec sleep 5' >pipe 3>&- &
+	local writer=$! i
+	start kp-train -o run "${mixed[@]}" --blocks pipe
+	for ((i = 0; i < 300; i++)); do
+		[ -s run/stream.held ] && break
+		sleep 0.02
+	done
+	kill -TERM "$started" "$writer"
+	ended_within 3
+	equal "$status" 7
+	equal "$(cat err)" "kp-train: stopped; the same command goes on from here"
+}
+
 # --- wrong use and bad input ---
 
 @test "--blocks used wrongly exits 2 and says how" {

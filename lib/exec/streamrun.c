@@ -553,13 +553,25 @@ restore(struct streamrun *r, struct error *err)
 
 /* --- the stream --- */
 
-/* What could not be read: what came before it is kept. */
+static int
+stop(struct streamrun *r, struct error *err)
+{
+	if (save(r, err))
+		return -1;
+	return error_set(err, EXIT_STOPPED,
+			 "stopped; the same command goes on from here");
+}
+
+/* What could not be read: what came before it is kept.  A signal that stops
+ * the run may have ended the stream's writer too. */
 static int
 stream_failed(struct streamrun *r, struct error *err)
 {
 	const struct error was = *err;
 	struct error later = ERROR_NONE;
 
+	if (stopsignal_count())
+		return stop(r, err);
 	if (r->nrow == 0 || save(r, &later))
 		return -1;
 	return error_set(err, was.code,
@@ -623,12 +635,8 @@ look(struct streamrun *r, bool idle, struct error *err)
 	if (idle && r->trials)
 		trialfile_flush(r->trials);
 	progress_update(r->progress, r->nrow, r->note[0] ? r->note : NULL);
-	if (stopsignal_count()) {
-		if (save(r, err))
-			return -1;
-		return error_set(err, EXIT_STOPPED,
-				 "stopped; the same command goes on from here");
-	}
+	if (stopsignal_count())
+		return stop(r, err);
 	if (clock_sec() >= r->save_sec)
 		return save(r, err);
 	if (journal_pending_bytes(r->journal) > JOURNAL_PENDING_MAX)
