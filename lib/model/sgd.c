@@ -7,7 +7,7 @@
 /* Averaging may add this share of the work of the steps; fewer iterates than
  * ITERATES_MIN are too rough a mean, whatever they cost. */
 #define COST_SHARE 0.125
-#define ITERATES_MIN 64
+#define ITERATES_MIN 16
 
 const char *const sgd_schedule_names[] = {"constant", "exponential", "inverse",
 					  NULL};

@@ -97,7 +97,7 @@ double sgd_rate(const struct sgd_rule *r, uint32_t epoch);
 
 /* The iterates that are averaged are evenly spaced over the epoch: those after
  * batches k, 2k, 3k, ... of the group's training rows, k being what this
- * returns.  At most 2,048 are taken, and at least 64 if there are so many
+ * returns.  At most 2,048 are taken, and at least 16 if there are so many
  * batches; between these, adding one costs at most an eighth of the steps
  * before it.  step_cost and average_cost are weights touched by a batch and
  * by adding an iterate. */

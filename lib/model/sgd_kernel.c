@@ -15,6 +15,7 @@
 typedef float v4f __attribute__((vector_size(16), aligned(16)));
 typedef float v8f __attribute__((vector_size(32), aligned(32)));
 typedef float v16f __attribute__((vector_size(64), aligned(64)));
+typedef double v8d __attribute__((vector_size(64), aligned(64)));
 typedef int32_t v4i __attribute__((vector_size(16), aligned(16)));
 typedef int32_t v8i __attribute__((vector_size(32), aligned(32)));
 typedef int32_t v16i __attribute__((vector_size(64), aligned(64)));
@@ -22,6 +23,7 @@ typedef int32_t v16i __attribute__((vector_size(64), aligned(64)));
 #define SIGN_BIT INT32_MIN
 #define ROWS_AHEAD 8	/* a permuted row is fetched so far ahead */
 #define WEIGHTS_AHEAD 3 /* and its weights, from a table that is far */
+#define BLOCK 64 /* rows whose scales and losses are worked out at once */
 
 /*
  * The logistic loss.  With R(f) = f coth(f ln2 / 2), even in f, 2^f is
@@ -76,6 +78,13 @@ hot_slot(const struct rows *r, bool wide, size_t i, size_t k)
 	return wide ? r->hot32[at] : r->hot16[at];
 }
 
+/* The numeric values of row i. */
+INLINE const float *
+numbers(const struct rows *r, size_t i)
+{
+	return r->num32 + i * r->stride32;
+}
+
 /* Brings row i of the rows nearer, before it is used. */
 INLINE void
 fetch_row(const struct rows *r, size_t i)
@@ -84,7 +93,7 @@ fetch_row(const struct rows *r, size_t i)
 
 	__builtin_prefetch(r->label + i);
 	for (size_t k = 0; k < v->nnum; k += 16)
-		__builtin_prefetch(r->num32 + i * r->stride32 + k);
+		__builtin_prefetch(numbers(r, i) + k);
 	if (v->nhot && v->wide)
 		__builtin_prefetch(r->hot32 + i * v->nhot);
 	else if (v->nhot)
@@ -119,6 +128,19 @@ fetch(const struct sgd_run *s, bool wide, size_t k, size_t lanes)
 		fetch_weights(s, wide, s->order[k + WEIGHTS_AHEAD], lanes);
 }
 
+/* What is known of a run when its loop is compiled. */
+struct how {
+	bool wide;    /* slot numbers have 32 bits */
+	bool shrinks; /* l1 */
+};
+
+/* What a sweep over the numeric weights does: the update by the row x, step
+ * c, with the l1 step or without; the products with the row y, summed. */
+struct sweep {
+	bool update, shrinks, dot;
+	const float *x, *y;
+};
+
 /* What a row's loss wants of its label and weight. */
 struct target {
 	float y;       /* squared */
@@ -145,8 +167,13 @@ target_of(const struct sgd_run *s, size_t i)
 }
 
 #define LANES 1
+#if defined(__AVX__)
+#define VECTOR v8f
+#define MASK v8i
+#else
 #define VECTOR v4f
 #define MASK v4i
+#endif
 #define CELL float
 #define SOFT soft
 #include "model/sgd_kernel.c"
@@ -227,9 +254,21 @@ catch_up(const struct sgd_run *r)
 }
 
 static void
+unscale(const struct sgd_run *r)
+{
+	BY_WIDTH(unscale, r, );
+}
+
+static void
 add_weights(const struct sgd_run *r, double *sum)
 {
 	BY_WIDTH(add_weights, r, , sum);
+}
+
+static void
+close(const struct sgd_close *s)
+{
+	BY_WIDTH(close, s, );
 }
 
 const struct sgd_kernel JOIN(sgd_kernel, KP_ISA) = {
@@ -240,13 +279,28 @@ const struct sgd_kernel JOIN(sgd_kernel, KP_ISA) = {
     .momentum = momentum,
     .adam = adam,
     .catch_up = catch_up,
+    .unscale = unscale,
     .add_weights = add_weights,
+    .close = close,
 };
 
 #else
 
 #define NAME(f) JOIN(f, LANES)
 #define PARTS (LANES * sizeof(float) / sizeof(CELL)) /* cells of a row */
+/* Doubles of a row, by eights: a compiler that unrolls loops over lanes would
+ * do them one by one. */
+#if LANES == 1
+#define REAL double
+#define REALS 1
+#define AS_REAL(at) ((double)*(at))
+#define AS_FLOAT(at, x) (*(at) = (float)(x))
+#else
+#define REAL v8d
+#define REALS (LANES / 8)
+#define AS_REAL(at) __builtin_convertvector(*(const v8f *)(at), v8d)
+#define AS_FLOAT(at, x) (*(v8f *)(at) = __builtin_convertvector(x, v8f))
+#endif
 
 /* --- values of a vector --- */
 
@@ -258,13 +312,13 @@ NAME(pick)(MASK mask, VECTOR a, VECTOR b)
 }
 
 /* |d loss / dz| at margin z (of the squared loss: with its sign), and the
- * loss. */
+ * loss; y and flip as in struct target. */
 INLINE void
-NAME(link)(enum loss loss, const struct target *at, VECTOR z, VECTOR *slope,
+NAME(link)(enum loss loss, VECTOR y, MASK flip, VECTOR z, VECTOR *slope,
            VECTOR *value)
 {
 	const VECTOR zero = {0};
-	VECTOR t = (VECTOR)((MASK)z ^ at->flip); /* grows with the loss */
+	VECTOR t = (VECTOR)((MASK)z ^ flip); /* grows with the loss */
 
 	if (loss == LOSS_LOGISTIC) {
 		MASK sign = (MASK)t & SIGN_BIT;
@@ -286,7 +340,7 @@ NAME(link)(enum loss loss, const struct target *at, VECTOR z, VECTOR *slope,
 		*slope = top / both;
 		*value = NAME(pick)(low, zero, t) + s * ATANH_POLY(s2, s2 * s2);
 	} else if (loss == LOSS_SQUARED) {
-		*slope = z - at->y;
+		*slope = z - y;
 		*value = 0.5f * *slope * *slope;
 	} else {
 		VECTOR over = 1 + t;
@@ -305,37 +359,49 @@ NAME(link)(enum loss loss, const struct target *at, VECTOR z, VECTOR *slope,
 /* --- what the lanes of a run carry from row to row --- */
 
 struct NAME(lanes) {
-	CELL b[PARTS];	     /* intercept */
-	CELL rate[PARTS];    /* with the sign of the target */
+	CELL b[PARTS]; /* intercept */
+	CELL rate[PARTS];
 	CELL scale[PARTS], inverse[PARTS];
-	CELL shrink[PARTS];  /* of a step, in units of the table */
-	double loss[LANES];
+	CELL shrink[PARTS]; /* of a step, in units of the table */
+	REAL loss[REALS];
+	/* Of the rows of a block: scales after their steps, and losses. */
+	CELL scales[BLOCK][PARTS], inverses[BLOCK][PARTS];
+	CELL values[BLOCK][PARTS];
+	double weight[BLOCK];
+	uint32_t now; /* steps taken, under l1 */
 };
 
 INLINE void
-NAME(load_scale)(const struct sgd_run *s, struct NAME(lanes) *l)
+NAME(set_shrink)(const struct sgd_run *s, struct NAME(lanes) *l)
 {
-	float scale[LANES], inverse[LANES], shrink[LANES];
+	const CELL *shrink = (const CELL *)s->shrink;
 
-	for (size_t k = 0; k < LANES; k++) {
-		scale[k] = s->decays ? (float)s->scale[k] : 1;
-		inverse[k] = s->decays ? (float)s->inverse[k] : 1;
-		shrink[k] = s->shrinks ? s->shrink[k] *
-		                             __builtin_fabsf(inverse[k])
-		                       : 0;
-	}
-	memcpy(l->scale, scale, sizeof scale);
-	memcpy(l->inverse, inverse, sizeof inverse);
-	memcpy(l->shrink, shrink, sizeof shrink);
+	for (size_t p = 0; s->shrinks && p < PARTS; p++)
+#if LANES == 1
+		l->shrink[p] = shrink[p] * __builtin_fabsf(l->inverse[p]);
+#else
+		l->shrink[p] = shrink[p] *
+		               (VECTOR)((MASK)l->inverse[p] & INT32_MAX);
+#endif
 }
 
 INLINE void
 NAME(begin)(const struct sgd_run *s, struct NAME(lanes) *l)
 {
-	memset(l, 0, sizeof *l);
+	float scale[LANES], inverse[LANES];
+
+	for (size_t k = 0; k < LANES; k++) {
+		scale[k] = s->decays ? (float)s->scale[k] : 1;
+		inverse[k] = s->decays ? (float)s->inverse[k] : 1;
+	}
+	memcpy(l->scale, scale, sizeof scale);
+	memcpy(l->inverse, inverse, sizeof inverse);
+	memset(l->shrink, 0, sizeof l->shrink);
+	NAME(set_shrink)(s, l);
+	l->now = s->shrinks ? s->lag->now : 0;
 	memcpy(l->b, s->w + (s->hot + s->d) * LANES, sizeof l->b);
+	memcpy(l->rate, s->rate, sizeof l->rate);
 	memcpy(l->loss, s->loss_sum, sizeof l->loss);
-	NAME(load_scale)(s, l);
 }
 
 INLINE void
@@ -345,105 +411,150 @@ NAME(finish)(const struct sgd_run *s, const struct NAME(lanes) *l)
 	memcpy(s->loss_sum, l->loss, sizeof l->loss);
 }
 
-/* The step multiplies all weights but b by the decay of their lane. */
+/* Each step multiplies all weights but b by the decay of their lane: the
+ * scales after each of the next n steps. */
 INLINE void
-NAME(decay)(const struct sgd_run *s, struct NAME(lanes) *l)
+NAME(make_scales)(const struct sgd_run *s, struct NAME(lanes) *l, size_t n)
 {
-	for (size_t k = 0; k < LANES; k++) {
-		s->scale[k] *= s->decay[k];
-		s->inverse[k] *= s->undecay[k];
+	float *scales = (float *)l->scales, *inverses = (float *)l->inverses;
+
+	for (size_t k = 0; k < REALS; k++) {
+		REAL scale = ((REAL *)s->scale)[k];
+		REAL inverse = ((REAL *)s->inverse)[k];
+		const REAL decay = ((const REAL *)s->decay)[k];
+		const REAL undecay = ((const REAL *)s->undecay)[k];
+
+		for (size_t j = 0; j < n; j++) {
+			scale *= decay;
+			inverse *= undecay;
+			AS_FLOAT(scales + j * LANES + 8 * k, scale);
+			AS_FLOAT(inverses + j * LANES + 8 * k, inverse);
+		}
+		((REAL *)s->scale)[k] = scale;
+		((REAL *)s->inverse)[k] = inverse;
 	}
-	NAME(load_scale)(s, l);
 }
 
-/* Takes margins z of a row to slopes and adds its losses. */
+/* To the scales after the step of row j of the block. */
 INLINE void
-NAME(judge)(enum loss loss, const struct target *at, const CELL *z,
-            CELL *slope, double *sum)
+NAME(decay)(const struct sgd_run *s, struct NAME(lanes) *l, size_t j)
 {
-	float value[LANES];
+	memcpy(l->scale, l->scales[j], sizeof l->scale);
+	memcpy(l->inverse, l->inverses[j], sizeof l->inverse);
+	NAME(set_shrink)(s, l);
+}
 
-#if LANES == 1
-	v4f four = {*z, *z, *z, *z}, r, v;
+/* Adds the losses of the n rows of a block. */
+INLINE void
+NAME(add_losses)(struct NAME(lanes) *l, size_t n)
+{
+	const float *value = (const float *)l->values;
 
-	NAME(link)(loss, at, four, &r, &v);
-	*slope = r[0];
-	*value = v[0];
-#else
-	for (size_t p = 0; p < PARTS; p++) {
-		VECTOR v;
+	for (size_t k = 0; k < REALS; k++) {
+		REAL sum = l->loss[k];
 
-		NAME(link)(loss, at, z[p], &slope[p], &v);
-		memcpy(value + p * (LANES / PARTS), &v, sizeof v);
+		for (size_t j = 0; j < n; j++)
+			sum += AS_REAL(value + j * LANES + 8 * k) *
+			       l->weight[j];
+		l->loss[k] = sum;
 	}
+}
+
+/* Takes margins z of row j of the block to slopes. */
+INLINE void
+NAME(judge)(const struct sgd_run *s, const struct target *at, const CELL *z,
+            CELL *slope, struct NAME(lanes) *l, size_t j)
+{
+	const VECTOR zero = {0};
+
+	l->weight[j] = at->weight;
+#if LANES == 1
+	VECTOR r, v;
+
+	NAME(link)
+	(s->loss, zero + at->y, (MASK)zero ^ at->flip, zero + *z, &r, &v);
+	*slope = r[0];
+	l->values[j][0] = v[0];
+#else
+	for (size_t p = 0; p < PARTS; p++)
+		NAME(link)
+	(s->loss, zero + at->y, (MASK)zero ^ at->flip, z[p], &slope[p],
+	 &l->values[j][p]);
 #endif
-	for (size_t k = 0; k < LANES; k++)
-		sum[k] += (double)value[k] * at->weight;
 }
 
 /* --- numeric features --- */
 
-/*
- * One pass over the numeric weights: the update by the row x, step c (x NULL:
- * none), then the products with the row y (NULL: none), summed.
- */
+#if LANES == 1
 INLINE void
 NAME(sweep)(const struct sgd_run *s, const struct NAME(lanes) *l,
-            const float *x, const CELL *c, const float *y, CELL *sum)
+            struct sweep of, const CELL *c, CELL *sum)
 {
-#if LANES == 1
-	v8f *w = (v8f *)s->w, a = {0};
-	v8f t = {0}, step = {0};
+	v8f *w = (v8f *)s->w, a = {0}, t = {0}, step = {0};
 
-	if (x)
+	if (of.update)
 		step += *c;
-	t += l->shrink[0];
+	if (of.shrinks)
+		t += l->shrink[0];
 	for (size_t k = 0; k < s->hot / 8; k++) {
 		v8f v = w[k];
 
-		if (x) {
-			v8f by = step * ((const v8f *)x)[k];
+		if (of.update) {
+			v8f by = step * ((const v8f *)of.x)[k];
 
-			w[k] = v = s->shrinks ? soft_8(v, by, t) : v - by;
+			w[k] = v = of.shrinks ? soft_8(v, by, t) : v - by;
 		}
-		if (y)
-			a += v * ((const v8f *)y)[k];
+		if (of.dot)
+			a += v * ((const v8f *)of.y)[k];
 	}
-	if (y)
+	if (of.dot)
 		*sum = ((a[0] + a[4]) + (a[2] + a[6])) +
 		       ((a[1] + a[5]) + (a[3] + a[7]));
+}
 #else
+/* The weight of feature k, part p of its row. */
+INLINE void
+NAME(sweep_one)(CELL *w, struct sweep of, CELL c, CELL t, size_t k, CELL *a)
+{
+	CELL v = w[k * PARTS];
+
+	if (of.update) {
+		CELL by = c * of.x[k];
+
+		w[k * PARTS] = v = of.shrinks ? SOFT(v, by, t) : v - by;
+	}
+	if (of.dot)
+		*a += v * of.y[k];
+}
+
+INLINE void
+NAME(sweep)(const struct sgd_run *s, const struct NAME(lanes) *l,
+            struct sweep of, const CELL *c, CELL *sum)
+{
 	size_t n = s->rows->view->nnum;
 
 	for (size_t p = 0; p < PARTS; p++) {
-		CELL *w = (CELL *)s->w + p, a[8] = {{0}};
+		CELL *w = (CELL *)s->w + p, a[8] = {{0}}, step = {0};
+		size_t k = 0;
 
-		for (size_t k = 0; k < n; k += 8) {
+		if (of.update)
+			step = c[p];
+		for (; k + 8 <= n; k += 8)
 			UNROLL8
-			for (size_t j = 0; j < 8; j++) {
-				CELL v;
-
-				if (j > 0 && k + j >= n)
-					break;
-				v = w[(k + j) * PARTS];
-				if (x) {
-					CELL by = c[p] * x[k + j];
-
-					v = s->shrinks ? SOFT(v, by,
-					                           l->shrink[p])
-					               : v - by;
-					w[(k + j) * PARTS] = v;
-				}
-				if (y)
-					a[j] += v * y[k + j];
-			}
-		}
-		if (y)
+			for (size_t j = 0; j < 8; j++)
+				NAME(sweep_one)
+				(w, of, step, l->shrink[p], k + j, &a[j]);
+		UNROLL8
+		for (size_t j = 0; j < 7; j++)
+			if (k + j < n)
+				NAME(sweep_one)
+				(w, of, step, l->shrink[p], k + j, &a[j]);
+		if (of.dot)
 			sum[p] = ((a[0] + a[4]) + (a[2] + a[6])) +
 			         ((a[1] + a[5]) + (a[3] + a[7]));
 	}
-#endif
 }
+#endif
 
 /* --- one-hots and sparse entries --- */
 
@@ -466,71 +577,94 @@ NAME(late)(const struct sgd_run *s, const struct NAME(lanes) *l, CELL w,
 
 /* Makes up for the steps that row j of the table missed. */
 INLINE void
-NAME(make_up)(const struct sgd_run *s, const struct NAME(lanes) *l, size_t j,
-              uint32_t now)
+NAME(make_up)(const struct sgd_run *s, const struct NAME(lanes) *l, size_t j)
 {
 	CELL *w = (CELL *)s->w + j * PARTS;
-	uint32_t n = now - s->lag->last[j];
+	uint32_t n = l->now - s->lag->last[j];
 
 	if (n == 0)
 		return;
-	s->lag->last[j] = now;
+	s->lag->last[j] = l->now;
 	for (size_t p = 0; p < PARTS; p++)
 		w[p] = NAME(late)(s, l, w[p], n, p);
 }
 
-/* Adds the products of row i's one-hots and sparse entries to sum. */
+/* Adds the products of row i's one-hots to sum. */
 INLINE void
-NAME(gather)(const struct sgd_run *s, const struct NAME(lanes) *l, bool wide,
-             size_t i, uint32_t now, CELL *sum)
+NAME(gather_hot)(const struct sgd_run *s, const struct NAME(lanes) *l,
+                 struct how how, size_t i, CELL *sum)
 {
 	const struct rows *r = s->rows;
 	const CELL *w = (const CELL *)s->w + s->hot * PARTS;
-	size_t nhot = r->view->nhot;
+	size_t n = r->view->nhot;
 
-	for (size_t k = 0; s->shrinks && k < nhot; k++)
-		NAME(make_up)(s, l, s->hot + hot_slot(r, wide, i, k), now);
-	for (size_t p = 0; nhot > 0 && p < PARTS; p++) {
+	for (size_t k = 0; how.shrinks && k < n; k++)
+		NAME(make_up)(s, l, s->hot + hot_slot(r, how.wide, i, k));
+	for (size_t p = 0; p < PARTS; p++) {
 		CELL a[4];
+		size_t k = 0;
 
 		memset(a, 0, sizeof a);
-		for (size_t k = 0; k < nhot; k += 4) {
+		for (; k + 4 <= n; k += 4)
 			UNROLL8
-			for (size_t j = 0; j < 4; j++) {
-				if (j > 0 && k + j >= nhot)
-					break;
-				a[j] +=
-				    w[hot_slot(r, wide, i, k + j) * PARTS + p];
-			}
-		}
+			for (size_t j = 0; j < 4; j++)
+				a[j] += w[hot_slot(r, how.wide, i, k + j) *
+				              PARTS +
+				          p];
+		UNROLL8
+		for (size_t j = 0; j < 3; j++)
+			if (k + j < n)
+				a[j] += w[hot_slot(r, how.wide, i, k + j) *
+				              PARTS +
+				          p];
 		sum[p] += (a[0] + a[2]) + (a[1] + a[3]);
 	}
-	if (!r->view->sparse)
-		return;
-	for (size_t e = r->start[i]; s->shrinks && e < r->start[i + 1]; e++)
-		NAME(make_up)(s, l, s->hot + r->slot[e], now);
+}
+
+/* And of its sparse entries. */
+INLINE void
+NAME(gather_sparse)(const struct sgd_run *s, const struct NAME(lanes) *l,
+                    struct how how, size_t i, CELL *sum)
+{
+	const struct rows *r = s->rows;
+	const CELL *w = (const CELL *)s->w + s->hot * PARTS;
+	size_t first = r->start[i], end = r->start[i + 1];
+
+	for (size_t e = first; how.shrinks && e < end; e++)
+		NAME(make_up)(s, l, s->hot + r->slot[e]);
 	for (size_t p = 0; p < PARTS; p++) {
-		size_t e = r->start[i], end = r->start[i + 1];
 		CELL a[4];
+		size_t e = first;
 
 		memset(a, 0, sizeof a);
-		for (; e < end; e += 4) {
+		for (; e + 4 <= end; e += 4)
 			UNROLL8
-			for (size_t j = 0; j < 4; j++) {
-				if (j > 0 && e + j >= end)
-					break;
+			for (size_t j = 0; j < 4; j++)
 				a[j] += r->value32[e + j] *
 				        w[r->slot[e + j] * PARTS + p];
-			}
-		}
+		UNROLL8
+		for (size_t j = 0; j < 3; j++)
+			if (e + j < end)
+				a[j] += r->value32[e + j] *
+				        w[r->slot[e + j] * PARTS + p];
 		sum[p] += (a[0] + a[2]) + (a[1] + a[3]);
 	}
+}
+
+INLINE void
+NAME(gather)(const struct sgd_run *s, const struct NAME(lanes) *l,
+             struct how how, size_t i, CELL *sum)
+{
+	if (s->rows->view->nhot > 0)
+		NAME(gather_hot)(s, l, how, i, sum);
+	if (s->rows->view->sparse)
+		NAME(gather_sparse)(s, l, how, i, sum);
 }
 
 /* Takes step c times row i's one-hots and sparse entries from a table; the
  * null slot's weight stays 0. */
 INLINE void
-NAME(scatter)(const struct sgd_run *s, bool wide, size_t i, const CELL *c,
+NAME(scatter)(const struct sgd_run *s, struct how how, size_t i, const CELL *c,
               float *table)
 {
 	const struct rows *r = s->rows;
@@ -538,7 +672,7 @@ NAME(scatter)(const struct sgd_run *s, bool wide, size_t i, const CELL *c,
 	CELL *w = (CELL *)table + s->hot * PARTS;
 
 	for (size_t k = 0; k < v->nhot; k++) {
-		size_t j = hot_slot(r, wide, i, k);
+		size_t j = hot_slot(r, how.wide, i, k);
 
 		for (size_t p = 0; p < PARTS; p++)
 			w[j * PARTS + p] -= c[p];
@@ -582,82 +716,153 @@ NAME(steps)(const struct sgd_run *s, struct NAME(lanes) *l,
 	}
 }
 
+/* The products of row i, all of them. */
 INLINE void
-NAME(learn_rows)(const struct sgd_run *s, bool wide)
+NAME(sum_row)(const struct sgd_run *s, const struct NAME(lanes) *l,
+              struct how how, size_t i, CELL *sum)
 {
-	const struct rows *r = s->rows;
-	const float *x = r->num32 + s->order[0] * r->stride32;
-	uint32_t now = s->shrinks ? s->lag->now : 0;
+	memset(sum, 0, PARTS * sizeof *sum);
+	if (s->hot > 0) {
+		struct sweep of = {.dot = true, .y = numbers(s->rows, i)};
+
+		NAME(sweep)(s, l, of, NULL, sum);
+	}
+	NAME(gather)(s, l, how, i, sum);
+}
+
+/* Step of row k of the run, number j of its block; from its sum to that of
+ * the next row, if there are more. */
+INLINE void
+NAME(learn_row)(const struct sgd_run *s, struct NAME(lanes) *l, struct how how,
+                size_t k, CELL *sum)
+{
+	size_t i = s->order[k], j = k % BLOCK;
+	struct target at = target_of(s, i);
+	struct sweep of = {.update = true,
+	                   .shrinks = how.shrinks,
+	                   .x = numbers(s->rows, i)};
+	CELL z[PARTS], slope[PARTS], c[PARTS];
+
+	fetch(s, how.wide, k, LANES);
+	NAME(margin)(s, l, k, sum, z);
+	NAME(judge)(s, &at, z, slope, l, j);
+	if (s->decays)
+		NAME(decay)(s, l, j);
+	NAME(steps)(s, l, &at, slope, c);
+	NAME(scatter)(s, how, i, c, s->w);
+	l->now++;
+	if (k + 1 == s->n) {
+		if (s->hot > 0)
+			NAME(sweep)(s, l, of, c, NULL);
+		return;
+	}
+	memset(sum, 0, PARTS * sizeof *sum);
+	of.dot = true;
+	of.y = numbers(s->rows, s->order[k + 1]);
+	if (s->hot > 0)
+		NAME(sweep)(s, l, of, c, sum);
+	NAME(gather)(s, l, how, s->order[k + 1], sum);
+}
+
+INLINE void
+NAME(learn_rows)(const struct sgd_run *s, struct how how)
+{
 	struct NAME(lanes) l;
-	CELL sum[PARTS], z[PARTS], slope[PARTS], c[PARTS];
+	CELL sum[PARTS];
 
 	NAME(begin)(s, &l);
-	memcpy(l.rate, s->rate, sizeof l.rate);
-	memset(sum, 0, sizeof sum);
-	if (s->hot)
-		NAME(sweep)(s, &l, NULL, NULL, x, sum);
-	NAME(gather)(s, &l, wide, s->order[0], now, sum);
-	for (size_t k = 0; k < s->n; k++) {
-		size_t i = s->order[k];
-		struct target at = target_of(s, i);
-		bool more = k + 1 < s->n;
-		const float *y = x;
+	NAME(sum_row)(s, &l, how, s->order[0], sum);
+	for (size_t first = 0; first < s->n; first += BLOCK) {
+		size_t n = s->n - first < BLOCK ? s->n - first : BLOCK;
 
-		fetch(s, wide, k, LANES);
-		NAME(margin)(s, &l, k, sum, z);
-		NAME(judge)(s->loss, &at, z, slope, l.loss);
 		if (s->decays)
-			NAME(decay)(s, &l);
-		NAME(steps)(s, &l, &at, slope, c);
-		NAME(scatter)(s, wide, i, c, s->w);
-		now++;
-		memset(sum, 0, sizeof sum);
-		if (more)
-			y = r->num32 + s->order[k + 1] * r->stride32;
-		if (s->hot && more)
-			NAME(sweep)(s, &l, x, c, y, sum);
-		else if (s->hot)
-			NAME(sweep)(s, &l, x, c, NULL, sum);
-		if (more)
-			NAME(gather)(s, &l, wide, s->order[k + 1], now, sum);
-		x = y;
+			NAME(make_scales)(s, &l, n);
+		for (size_t k = first; k < first + n; k++)
+			NAME(learn_row)(s, &l, how, k, sum);
+		NAME(add_losses)(&l, n);
 	}
 	NAME(finish)(s, &l);
 }
 
 /* --- a step for all rows --- */
 
-/* Margins of the rows to s->margin, then in their place the slopes of their
- * losses with sign and weight. */
+/* Margins of the rows to s->margin. */
 INLINE void
-NAME(slopes)(const struct sgd_run *s, struct NAME(lanes) *l, bool wide,
-             float *slope)
+NAME(margins)(const struct sgd_run *s, struct NAME(lanes) *l, struct how how)
 {
-	const struct rows *r = s->rows;
-	uint32_t now = s->shrinks ? s->lag->now : 0;
-
 	for (size_t k = 0; k < s->n; k++) {
-		size_t i = s->order[k];
-		const float *x = r->num32 + i * r->stride32;
 		CELL sum[PARTS], z[PARTS];
 
-		fetch(s, wide, k, LANES);
-		memset(sum, 0, sizeof sum);
-		if (s->hot)
-			NAME(sweep)(s, l, NULL, NULL, x, sum);
-		NAME(gather)(s, l, wide, i, now, sum);
+		fetch(s, how.wide, k, LANES);
+		NAME(sum_row)(s, l, how, s->order[k], sum);
 		NAME(margin)(s, l, k, sum, z);
 	}
-	for (size_t k = 0; k < s->n; k++) {
-		struct target at = target_of(s, s->order[k]);
-		float of = at.sign * (float)at.weight;
-		const CELL *z = (const CELL *)(s->margin + k * LANES);
+}
+
+/* Slopes of the n <= BLOCK rows from `first` on, with sign and weight, from
+ * their margins. */
+INLINE void
+NAME(slopes)(const struct sgd_run *s, struct NAME(lanes) *l, size_t first,
+             size_t n, float *slope)
+{
+	const float *z = s->margin + first * LANES;
+
+#if LANES == 1
+	/* A vector is of rows here. */
+	enum { STEP = sizeof(VECTOR) / sizeof(float) };
+	VECTOR at[BLOCK / STEP], y[BLOCK / STEP], of[BLOCK / STEP];
+	MASK flip[BLOCK / STEP];
+
+	memset(at, 0, sizeof at);
+	memset(y, 0, sizeof y);
+	memset(of, 0, sizeof of);
+	memset(flip, 0, sizeof flip);
+	memcpy(at, z, n * sizeof *z);
+	for (size_t k = 0; k < n; k++) {
+		struct target t = target_of(s, s->order[first + k]);
+		float signed_weight = t.sign * (float)t.weight;
+
+		memcpy((float *)y + k, &t.y, sizeof t.y);
+		memcpy((int32_t *)flip + k, &t.flip, sizeof t.flip);
+		memcpy((float *)of + k, &signed_weight, sizeof(float));
+		l->weight[k] = t.weight;
+	}
+	for (size_t k = 0; k < (n + STEP - 1) / STEP; k++) {
+		VECTOR value;
+
+		NAME(link)(s->loss, y[k], flip[k], at[k], &at[k], &value);
+		at[k] *= of[k];
+		memcpy((float *)l->values + k * STEP, &value, sizeof value);
+	}
+	memcpy(slope, at, n * sizeof *slope);
+#else
+	for (size_t k = 0; k < n; k++) {
+		struct target t = target_of(s, s->order[first + k]);
+		float of = t.sign * (float)t.weight;
 		CELL *out = (CELL *)(slope + k * LANES);
 
-		NAME(judge)(s->loss, &at, z, out, l->loss);
+		NAME(judge)(s, &t, (const CELL *)(z + k * LANES), out, l, k);
 		for (size_t p = 0; p < PARTS; p++)
 			out[p] *= of;
 	}
+#endif
+}
+
+/* Slopes of all rows of a batch, to the room behind its margins. */
+INLINE float *
+NAME(batch_slopes)(const struct sgd_run *s, struct NAME(lanes) *l,
+                   struct how how)
+{
+	float *slope = s->margin + s->n * LANES;
+
+	NAME(margins)(s, l, how);
+	for (size_t first = 0; first < s->n; first += BLOCK) {
+		size_t n = s->n - first < BLOCK ? s->n - first : BLOCK;
+
+		NAME(slopes)(s, l, first, n, slope + first * LANES);
+		NAME(add_losses)(l, n);
+	}
+	return slope;
 }
 
 /* Takes all steps c[n] of the rows from the numeric weights of a table. */
@@ -671,9 +876,8 @@ NAME(scatter_numeric)(const struct sgd_run *s, const float *c, float *table)
 		v8f w = *(v8f *)(table + f);
 
 		for (size_t k = 0; k < s->n; k++)
-			w -= c[k] * *(const v8f *)(r->num32 +
-			                           s->order[k] * r->stride32 +
-			                           f);
+			w -= c[k] *
+			     *(const v8f *)(numbers(r, s->order[k]) + f);
 		*(v8f *)(table + f) = w;
 	}
 #else
@@ -685,7 +889,7 @@ NAME(scatter_numeric)(const struct sgd_run *s, const float *c, float *table)
 
 			for (size_t k = 0; k < s->n; k++) {
 				const float *x =
-				    r->num32 + s->order[k] * r->stride32 + f;
+				    numbers(r, s->order[k]) + f;
 				CELL step = ((const CELL *)c)[k * PARTS + p];
 
 				a -= step * x[0];
@@ -715,16 +919,17 @@ NAME(shrink_numeric)(const struct sgd_run *s, const struct NAME(lanes) *l)
 }
 
 INLINE void
-NAME(learn_all)(const struct sgd_run *s, bool wide)
+NAME(learn_all)(const struct sgd_run *s, struct how how)
 {
-	float *slope = s->margin + s->n * LANES;
 	struct NAME(lanes) l;
+	float *slope;
 
 	NAME(begin)(s, &l);
-	memcpy(l.rate, s->rate, sizeof l.rate);
-	NAME(slopes)(s, &l, wide, slope);
-	if (s->decays)
-		NAME(decay)(s, &l);
+	slope = NAME(batch_slopes)(s, &l, how);
+	if (s->decays) {
+		NAME(make_scales)(s, &l, 1);
+		NAME(decay)(s, &l, 0);
+	}
 	for (size_t k = 0; k < s->n; k++) {
 		CELL *c = (CELL *)(slope + k * LANES);
 
@@ -734,7 +939,7 @@ NAME(learn_all)(const struct sgd_run *s, bool wide)
 				l.b[p] -= c[p];
 			c[p] *= l.inverse[p];
 		}
-		NAME(scatter)(s, wide, s->order[k], c, s->w);
+		NAME(scatter)(s, how, s->order[k], c, s->w);
 	}
 	NAME(scatter_numeric)(s, slope, s->w);
 	if (s->shrinks)
@@ -743,15 +948,15 @@ NAME(learn_all)(const struct sgd_run *s, bool wide)
 }
 
 INLINE void
-NAME(add_gradient)(const struct sgd_run *s, bool wide)
+NAME(add_gradient)(const struct sgd_run *s, struct how how)
 {
-	float *slope = s->margin + s->n * LANES;
 	CELL *g = (CELL *)s->g + (s->hot + s->d) * PARTS;
 	const float share = 1 / (float)s->n;
 	struct NAME(lanes) l;
+	float *slope;
 
 	NAME(begin)(s, &l);
-	NAME(slopes)(s, &l, wide, slope);
+	slope = NAME(batch_slopes)(s, &l, how);
 	for (size_t k = 0; k < s->n; k++) {
 		CELL *c = (CELL *)(slope + k * LANES);
 
@@ -759,39 +964,36 @@ NAME(add_gradient)(const struct sgd_run *s, bool wide)
 			c[p] *= -share;
 			g[p] -= c[p];
 		}
-		NAME(scatter)(s, wide, s->order[k], c, s->g);
+		NAME(scatter)(s, how, s->order[k], c, s->g);
 	}
 	NAME(scatter_numeric)(s, slope, s->g);
 	NAME(finish)(s, &l);
 }
 
-/* --- the same, for each kind of slot number --- */
+/* --- the same, compiled for each kind of run --- */
 
 static void
 NAME(learn)(const struct sgd_run *s)
 {
-	if (s->rows->view->wide)
-		NAME(learn_rows)(s, true);
+	if (s->shrinks)
+		NAME(learn_rows)(s, (struct how){s->rows->view->wide, true});
 	else
-		NAME(learn_rows)(s, false);
+		NAME(learn_rows)(s, (struct how){s->rows->view->wide, false});
 }
 
 static void
 NAME(learn_batch)(const struct sgd_run *s)
 {
-	if (s->rows->view->wide)
-		NAME(learn_all)(s, true);
+	if (s->shrinks)
+		NAME(learn_all)(s, (struct how){s->rows->view->wide, true});
 	else
-		NAME(learn_all)(s, false);
+		NAME(learn_all)(s, (struct how){s->rows->view->wide, false});
 }
 
 static void
 NAME(gradient)(const struct sgd_run *s)
 {
-	if (s->rows->view->wide)
-		NAME(add_gradient)(s, true);
-	else
-		NAME(add_gradient)(s, false);
+	NAME(add_gradient)(s, (struct how){s->rows->view->wide, false});
 }
 
 /* --- sweeps over the table --- */
@@ -856,14 +1058,32 @@ NAME(adam)(const struct sgd_sweep *s)
 	}
 }
 
+/* --- the weights that a table stands for --- */
+
 static void
 NAME(catch_up)(const struct sgd_run *s)
 {
 	struct NAME(lanes) l;
 
-	NAME(load_scale)(s, &l);
+	NAME(begin)(s, &l);
 	for (size_t j = s->hot; j < s->hot + s->d; j++)
-		NAME(make_up)(s, &l, j, s->lag->now);
+		NAME(make_up)(s, &l, j);
+}
+
+static void
+NAME(unscale)(const struct sgd_run *s)
+{
+	REAL scale[REALS];
+
+	memcpy(scale, s->scale, sizeof scale);
+	for (size_t j = 0; j < s->hot + s->d; j++)
+		for (size_t k = 0; k < REALS; k++) {
+			float *w = s->w + j * LANES + 8 * k;
+
+			AS_FLOAT(w, scale[k] * AS_REAL(w));
+		}
+	for (size_t k = 0; k < LANES; k++)
+		s->scale[k] = s->inverse[k] = 1;
 }
 
 static void
@@ -871,28 +1091,83 @@ NAME(add_weights)(const struct sgd_run *s, double *sum)
 {
 	size_t n = s->hot + s->d;
 	struct NAME(lanes) l;
-	double scale[LANES];
+	REAL *out = (REAL *)sum, scale[REALS];
 
-	NAME(load_scale)(s, &l);
-	for (size_t k = 0; k < LANES; k++)
-		scale[k] = s->decays ? s->scale[k] : 1;
+	NAME(begin)(s, &l);
+	memcpy(scale, s->scale, sizeof scale);
 	for (size_t j = 0; j < n; j++) {
 		CELL cell[PARTS];
-		float w[LANES];
+		const float *w = s->w + j * LANES;
 
-		memcpy(cell, s->w + j * LANES, sizeof cell);
-		if (s->shrinks && j >= s->hot)
+		if (s->shrinks && j >= s->hot) {
+			uint32_t lag = s->lag->now - s->lag->last[j];
+
 			for (size_t p = 0; p < PARTS; p++)
-				cell[p] = NAME(late)(s, &l, cell[p],
-				                     s->lag->now -
-				                         s->lag->last[j],
-				                     p);
-		memcpy(w, cell, sizeof w);
-		for (size_t k = 0; k < LANES; k++)
-			sum[j * LANES + k] += scale[k] * (double)w[k];
+				cell[p] = NAME(late)(
+				    s, &l, ((const CELL *)w)[p], lag, p);
+			w = (const float *)cell;
+		}
+		for (size_t k = 0; k < REALS; k++)
+			out[j * REALS + k] += scale[k] * AS_REAL(w + 8 * k);
 	}
 	for (size_t k = 0; k < LANES; k++)
 		sum[n * LANES + k] += (double)s->w[n * LANES + k];
+}
+
+INLINE REAL
+NAME(size)(REAL x)
+{
+#if LANES == 1
+	return __builtin_fabs(x);
+#else
+	typedef int64_t bits __attribute__((vector_size(64)));
+
+	return (REAL)((bits)x & INT64_MAX);
+#endif
+}
+
+static void
+NAME(close)(const struct sgd_close *s)
+{
+	REAL l1[REALS], l2[REALS], bad[REALS], x[REALS];
+	double out[LANES];
+	bool all = true;
+
+	memset(l1, 0, sizeof l1);
+	memset(l2, 0, sizeof l2);
+	memset(bad, 0, sizeof bad);
+	for (size_t k = 0; k < LANES; k++)
+		all &= s->live[k];
+	for (uint32_t j = 0; j <= s->d; j++) {
+		size_t row = s->row_of[j] * (size_t)LANES;
+		double *model = s->model + j * (size_t)LANES;
+
+		for (size_t k = 0; k < REALS; k++) {
+			REAL w = AS_REAL(s->w + row + 8 * k);
+
+			x[k] = s->sum ? ((const REAL *)(s->sum + row))[k] /
+			                    s->iterates
+			              : w;
+			bad[k] += (x[k] - x[k]) + (w - w);
+			if (j < s->d) {
+				l1[k] += NAME(size)(x[k]);
+				l2[k] += x[k] * x[k];
+			} else {
+				x[k] += s->center;
+			}
+		}
+		memcpy(out, x, sizeof out);
+		if (all)
+			memcpy(model, out, sizeof out);
+		for (size_t k = 0; !all && k < LANES; k++)
+			if (s->live[k])
+				model[k] = out[k];
+	}
+	memcpy(s->l1, l1, sizeof l1);
+	memcpy(s->l2, l2, sizeof l2);
+	memcpy(out, bad, sizeof out);
+	for (size_t k = 0; k < LANES; k++)
+		s->finite[k] = out[k] == 0;
 }
 
 #undef NAME
@@ -902,5 +1177,9 @@ NAME(add_weights)(const struct sgd_run *s, double *sum)
 #undef MASK
 #undef CELL
 #undef SOFT
+#undef REAL
+#undef REALS
+#undef AS_REAL
+#undef AS_FLOAT
 
 #endif

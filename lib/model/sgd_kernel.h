@@ -60,8 +60,8 @@ struct sgd_run {
 	float *margin; /* [n][width] before the step; learn(): NULL is legal,
 			  others: room for as much again behind it */
 	const float *rate; /* [width] step size; of a mini-batch: / its rows */
-	bool decays;	   /* l2: the next four are in use, [width] doubles */
-	double *scale, *inverse;
+	bool decays; /* l2: the next four are in use, [width], aligned to 64 */
+	double *scale, *inverse; /* in use in any case; 1 without */
 	const double *decay, *undecay; /* per step; reciprocals */
 	bool shrinks;		       /* l1: the next two are in use */
 	const float *shrink;	       /* [width] rate * l1 of a step */
@@ -80,6 +80,21 @@ struct sgd_sweep {
 	bool nesterov;
 };
 
+/* The models that a table's weights, or the mean of iterates, are. */
+struct sgd_close {
+	size_t width, d;
+	const uint32_t *row_of; /* [d + 1] table row of a slot */
+	const float *w;		/* all scales 1, none behind */
+	const double *sum;	/* of so many iterates, or NULL: w */
+	double iterates;
+	double center;	  /* that the intercept is less by */
+	const bool *live; /* [width] lanes whose model is wanted */
+	/* Filled: */
+	double *model;	 /* [d + 2][width] in slot order */
+	double *l1, *l2; /* [width] norms, the latter squared; no intercept */
+	bool *finite;	 /* [width] model and w */
+};
+
 struct sgd_kernel {
 	const char *isa;
 	/* A step for each row. */
@@ -93,8 +108,11 @@ struct sgd_kernel {
 	void (*adam)(const struct sgd_sweep *s);
 	/* Makes up for all that the table's rows missed. */
 	void (*catch_up)(const struct sgd_run *r);
+	/* Takes all scales to 1. */
+	void (*unscale)(const struct sgd_run *r);
 	/* sum[hot + d + 2][width] += the weights. */
 	void (*add_weights)(const struct sgd_run *r, double *sum);
+	void (*close)(const struct sgd_close *c);
 };
 
 const struct sgd_kernel *sgd_kernel_choose(void);

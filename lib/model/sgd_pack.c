@@ -21,6 +21,10 @@
 #define SCALE_FAR 0x1p32
 /* A step that takes weights to 0, or all but: 1 / it must be finite. */
 #define DECAY_MIN 0x1p-40
+/* What a row costs, and an iterate that is averaged, beside the weights they
+ * touch: in weights. */
+#define ROW_COST 20
+#define ITERATE_COST 300
 #define BETA1 0.9
 #define BETA2 0.999
 
@@ -83,7 +87,8 @@ struct pack {
 	double *sum;   /* table: of iterates, or NULL */
 	double *model; /* [d + 2][width] at the end of the last epoch */
 	struct lane lane[PACK_LANES_MAX];
-	double scale[SGD_LANES_MAX], inverse[SGD_LANES_MAX];
+	_Alignas(64) double scale[SGD_LANES_MAX];
+	_Alignas(64) double inverse[SGD_LANES_MAX];
 	double loss_sum[SGD_LANES_MAX];
 	struct place at;
 	bool placed; /* a lane's state was loaded */
@@ -93,8 +98,10 @@ struct pack {
 	 * within an epoch. */
 	bool ready;
 	bool decays, shrinks;
-	double decay[SGD_LANES_MAX], undecay[SGD_LANES_MAX];
-	float rate[SGD_LANES_MAX], shrink[SGD_LANES_MAX];
+	_Alignas(64) double decay[SGD_LANES_MAX];
+	_Alignas(64) double undecay[SGD_LANES_MAX];
+	float rate[SGD_LANES_MAX];
+	_Alignas(64) float shrink[SGD_LANES_MAX];
 	float l2[SGD_LANES_MAX], momentum[SGD_LANES_MAX];
 	uint32_t period; /* the least of the lanes */
 	uint32_t reach;	 /* steps that a weight may lag behind */
@@ -157,10 +164,11 @@ average_every(const struct pack *p)
 				entries += (double)f->feature[i].count[k];
 	touched =
 	    p->view->nnum + p->view->nhot + (rows > 0 ? entries / rows : 0);
-	touched *= 2 * (double)p->batch;
+	touched = (2 * touched + ROW_COST) * (double)p->batch;
 	if (p->method != SGD_PLAIN)
 		touched += (double)p->nvar;
-	return sgd_average_every(batches, touched + 1, (double)p->nvar);
+	return sgd_average_every(batches, touched,
+				 (double)p->nvar + ITERATE_COST);
 }
 
 static void
@@ -237,7 +245,7 @@ start_lane(struct pack *p, size_t lane, const struct sgd_setup *setup,
 struct pack *
 sgd_pack_new(const struct pack_spec *spec, const struct sgd_setup *setup)
 {
-	struct pack *p = xcalloc(1, sizeof *p);
+	struct pack *p = xaligned(1, sizeof *p);
 	struct sgd_rule rule = sgd_rule_of(spec->config[0], setup->rule);
 
 	p->kind = setup->kind;
@@ -698,53 +706,26 @@ sgd_pack_step(struct pack *p, const struct rows *r, const uint32_t *order,
 
 /* --- the model --- */
 
-/* A table of doubles as [d + 2][width] weights divided by n. */
-static double *
-weights_of(const struct pack *p, const double *table, double n)
-{
-	size_t width = p->width;
-	double *w = xaligned(((size_t)p->view->d + 2) * width, sizeof *w);
-
-	for (size_t j = 0; j <= p->view->d; j++)
-		for (size_t i = 0; i < width; i++)
-			w[j * width + i] = table[p->row_of[j] * width + i] / n;
-	for (size_t i = 0; i < p->n; i++)
-		w[p->view->d * width + i] += p->center;
-	return w;
-}
-
-/* The iterates of all lanes; the caller's to free. */
+/* The iterates of all lanes as [d + 2][width]; the caller's to free. */
 static double *
 weights_now(const struct pack *p)
 {
 	/* A run may change a pack; this one only reads. */
 	struct sgd_run run = run_of((struct pack *)p);
-	double *table = xaligned(cells(p), sizeof *table), *w;
+	double *table = xaligned(cells(p), sizeof *table);
+	double *w = xaligned(((size_t)p->view->d + 2) * p->width, sizeof *w);
 
 	p->kernel->add_weights(&run, table);
-	w = weights_of(p, table, 1);
+	for (size_t j = 0; j <= p->view->d; j++)
+		memcpy(w + j * p->width, table + p->row_of[j] * p->width,
+		       p->width * sizeof *w);
+	for (size_t i = 0; i < p->n; i++)
+		w[p->view->d * p->width + i] += p->center;
 	free(table);
 	return w;
 }
 
-/* All weights what they are: none lags behind, all scales are 1. */
-static void
-settle(struct pack *p)
-{
-	struct sgd_run run = run_of(p);
-
-	if (p->shrinks)
-		p->kernel->catch_up(&run);
-	for (size_t i = 0; p->decays && i < p->n; i++) {
-		for (size_t j = 0; j < p->hot + p->view->d; j++) {
-			float *w = &p->w[j * p->width + i];
-
-			*w = (float)(p->scale[i] * (double)*w);
-		}
-		p->scale[i] = p->inverse[i] = 1;
-	}
-}
-
+/* For put_lane(). */
 static bool
 is_finite(const struct pack *p, size_t lane)
 {
@@ -755,20 +736,6 @@ is_finite(const struct pack *p, size_t lane)
 			return false;
 	}
 	return true;
-}
-
-static double
-penalty(const struct pack *p, size_t lane, const double *w)
-{
-	double l1 = 0, l2 = 0;
-
-	for (size_t j = 0; j < p->view->d; j++) {
-		double x = w[j * p->width + lane];
-
-		l1 += fabs(x);
-		l2 += x * x;
-	}
-	return 0.5 * p->lane[lane].l2 * l2 + p->lane[lane].l1 * l1;
 }
 
 static void
@@ -787,20 +754,15 @@ clear_lane(struct pack *p, size_t lane)
 		p->model[j * p->width + lane] = 0;
 }
 
-/* What the epoch made of a lane; w are the models of all. */
+/* What a lane has come to, its model being finite or not. */
 static void
-judge(struct pack *p, size_t i, const double *w)
+judge(struct pack *p, size_t i, bool finite)
 {
 	struct lane *l = &p->lane[i];
 
-	l->epoch++;
-	l->loss = p->loss_sum[i] / p->at.mass;
-	l->objective = l->loss + penalty(p, i, w);
-	for (size_t j = 0; j <= p->view->d; j++)
-		p->model[j * p->width + i] = w[j * p->width + i];
 	if (!(p->at.mass > 0))
 		end_lane(l, LANE_DIVERGED, REASON_NO_ROWS);
-	else if (!isfinite(l->loss) || !is_finite(p, i))
+	else if (!isfinite(l->loss) || !finite)
 		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
 	else if (l->epoch >= p->epochs)
 		end_lane(l, LANE_CAPPED, REASON_EPOCHS);
@@ -810,31 +772,65 @@ judge(struct pack *p, size_t i, const double *w)
 	l->loss = l->objective = NAN;
 }
 
+/* The epoch's models, of the lanes that are not ended. */
+static void
+close_epoch(struct pack *p)
+{
+	double l1[SGD_LANES_MAX], l2[SGD_LANES_MAX];
+	bool live[SGD_LANES_MAX] = {false}, finite[SGD_LANES_MAX];
+	struct sgd_run run = run_of(p);
+
+	for (size_t i = 0; i < p->n; i++)
+		live[i] = p->lane[i].status == LANE_STEP;
+	if (p->shrinks)
+		p->kernel->catch_up(&run);
+	if (p->decays)
+		p->kernel->unscale(&run);
+	p->kernel->close(&(struct sgd_close){
+	    .width = p->width,
+	    .d = p->view->d,
+	    .row_of = p->row_of,
+	    .w = p->w,
+	    .sum = p->at.iterates > 0 ? p->sum : NULL,
+	    .iterates = (double)p->at.iterates,
+	    .center = p->center,
+	    .live = live,
+	    .model = p->model,
+	    .l1 = l1,
+	    .l2 = l2,
+	    .finite = finite,
+	});
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = &p->lane[i];
+
+		if (!live[i])
+			continue;
+		l->epoch++;
+		l->loss = p->loss_sum[i] / p->at.mass;
+		l->objective = l->loss + 0.5 * l->l2 * l2[i] + l->l1 * l1[i];
+		judge(p, i, finite[i]);
+	}
+}
+
 void
 sgd_pack_end_epoch(struct pack *p, struct lane_report *report)
 {
-	double *w;
-
+	for (size_t i = 0; i < p->n; i++)
+		report[i].counted = p->lane[i].status == LANE_STEP;
 	prepare(p);
-	settle(p);
-	w = p->at.iterates > 0 ? weights_of(p, p->sum, (double)p->at.iterates)
-			       : weights_now(p);
+	close_epoch(p);
 	for (size_t i = 0; i < p->n; i++) {
-		struct lane *l = &p->lane[i];
-		bool live = l->status == LANE_STEP;
+		const struct lane *l = &p->lane[i];
 
-		if (live)
-			judge(p, i, w);
 		report[i] = (struct lane_report){
 		    .status = l->status,
 		    .epoch = l->epoch,
-		    .counted = live,
+		    .counted = report[i].counted,
 		    .loss = l->loss,
 		    .objective = l->objective,
 		    .reason = reason_text[l->reason],
 		};
 	}
-	free(w);
 	p->at = (struct place){0};
 	p->ready = false;
 }
@@ -1035,8 +1031,9 @@ load_place(struct pack *p, size_t lane, struct cursor *c)
 	p->loss_sum[lane] = get_f64(c);
 	p->scale[lane] = get_f64(c);
 	p->inverse[lane] = get_f64(c);
-	if (at.iterates > (p->average ? at.batches : 0) || !(at.mass >= 0) || !isfinite(at.mass) ||
-	    !is_scale(p->scale[lane]) || !is_scale(p->inverse[lane]))
+	if (at.iterates > (p->average ? at.batches : 0) || !(at.mass >= 0) ||
+	    !isfinite(at.mass) || !is_scale(p->scale[lane]) ||
+	    !is_scale(p->inverse[lane]))
 		return -1;
 	if (loaded && (!p->at.open || at.batches != p->at.batches ||
 		       at.iterates != p->at.iterates || at.mass != p->at.mass))

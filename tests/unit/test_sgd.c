@@ -52,11 +52,11 @@ spacing(void)
 
 			CHECK(k >= 1);
 			CHECK(batches / k <= 2048);
-			CHECK(batches / k >= (batches < 64 ? batches : 64));
+			CHECK(batches / k >= (batches < 16 ? batches : 16));
 		}
 	CHECK_INT(sgd_average_every(4000000, 56, 28), 1954);
 	CHECK_INT(sgd_average_every(100000, 10, 1000), 800);
-	CHECK_INT(sgd_average_every(100000, 10, 1e9), 1562);
+	CHECK_INT(sgd_average_every(100000, 10, 1e9), 6250);
 	CHECK_INT(sgd_average_every(UINT64_C(1) << 40, 1, 1), UINT64_C(1)
 								  << 29);
 }

@@ -381,13 +381,13 @@ average_every(const struct job *j, size_t lane)
 		return 0;
 	if (v->sparse)
 		touched += (double)j->train->start[j->nrow] / (double)j->nrow;
-	touched *= 2 * (double)rule.batch;
+	touched = (2 * touched + 20) * (double)rule.batch;
 	if (rule.momentum > 0 ||
 	    param(j, lane, "solver") ==
 		(strcmp(j->learner->name, "svm") ? GLM_ADAM : SVM_ADAM))
 		touched += n;
 	return sgd_average_every((j->nrow + rule.batch - 1) / rule.batch,
-				 touched + 1, n);
+				 touched, n + 300);
 }
 
 /* All lanes of a job against the reference, epoch by epoch. */
