@@ -2,6 +2,9 @@
 
 #include <math.h>
 #include <string.h>
+#ifdef __SSE__
+#include <immintrin.h>
+#endif
 #include "base/fmath_lanes.h"
 
 #define JOIN2(a, b) a##_##b
@@ -651,21 +654,41 @@ add_iterate(const struct softmax_learn *s, size_t d, double *sum)
 
 /* --- rules that keep tables --- */
 
-/* Slot j, whose penalties are there or, for the intercept, not. */
+/* Rounded as sqrtf() does, so all CPUs agree. */
+INLINE vf
+square_root(vf x)
+{
+#if defined(__AVX512F__)
+	return (vf)_mm512_sqrt_ps((__m512)x);
+#elif defined(__AVX__)
+	return (vf)_mm256_sqrt_ps((__m256)x);
+#elif defined(__SSE__)
+	return (vf)_mm_sqrt_ps((__m128)x);
+#else
+	for (size_t k = 0; k < VF; k++)
+		x[k] = sqrtf(x[k]);
+	return x;
+#endif
+}
+
+/* Slot j, whose penalty is there or, for the intercept, not. */
 INLINE void
 momentum_slot(const struct softmax_sweep *s, size_t j, float penalty)
 {
-	float *w = s->w + j * s->stride, *g = s->g + j * s->stride;
-	float *v = s->first + j * s->stride;
+	size_t at = j * s->stride;
+	vf *w = (vf *)(s->w + at), *g = (vf *)(s->g + at);
+	vf *v = (vf *)(s->first + at);
+	const vf *rate = (const vf *)s->rate, *l2 = (const vf *)s->l2;
+	const vf *keep = (const vf *)s->momentum;
 
-	for (size_t k = 0; k < s->stride; k++) {
-		float down = g[k] + penalty * s->l2[k] * w[k];
-		float speed = s->momentum[k] * v[k] + down;
-		float ahead = down + s->momentum[k] * speed;
+	for (size_t p = 0; p < s->stride / VF; p++) {
+		vf down = g[p] + penalty * l2[p] * w[p];
+		vf speed = keep[p] * v[p] + down;
 
-		w[k] -= s->rate[k] * (s->nesterov ? ahead : speed);
-		v[k] = speed;
-		g[k] = 0;
+		w[p] -=
+		    rate[p] * (s->nesterov ? down + keep[p] * speed : speed);
+		v[p] = speed;
+		g[p] = splat(0);
 	}
 }
 
@@ -683,19 +706,22 @@ adam_slot(const struct softmax_sweep *s, size_t j, float penalty)
 	const float keep1 = (float)SOFTMAX_BETA1, keep2 = (float)SOFTMAX_BETA2;
 	const float take1 = (float)(1 - SOFTMAX_BETA1);
 	const float take2 = (float)(1 - SOFTMAX_BETA2);
-	float *w = s->w + j * s->stride, *g = s->g + j * s->stride;
-	float *m = s->first + j * s->stride, *v = s->second + j * s->stride;
+	size_t at = j * s->stride;
+	vf *w = (vf *)(s->w + at), *g = (vf *)(s->g + at);
+	vf *m = (vf *)(s->first + at), *v = (vf *)(s->second + at);
+	const vf *rate = (const vf *)s->rate, *l2 = (const vf *)s->l2;
+	const vf *root = (const vf *)s->root;
 
-	for (size_t k = 0; k < s->stride; k++) {
-		float down = g[k] + penalty * s->l2[k] * w[k];
-		float mean = keep1 * m[k] + take1 * down;
-		float square = keep2 * v[k] + take2 * (down * down);
-		float size = sqrtf(square) * s->root[k] + 1e-8f;
+	for (size_t p = 0; p < s->stride / VF; p++) {
+		vf down = g[p] + penalty * l2[p] * w[p];
+		vf mean = keep1 * m[p] + take1 * down;
+		vf square = keep2 * v[p] + take2 * (down * down);
+		vf size = square_root(square) * root[p] + 1e-8f;
 
-		w[k] -= s->rate[k] * (mean / size);
-		m[k] = mean;
-		v[k] = square;
-		g[k] = 0;
+		w[p] -= rate[p] * (mean / size);
+		m[p] = mean;
+		v[p] = square;
+		g[p] = splat(0);
 	}
 }
 

@@ -66,6 +66,7 @@ struct pack {
 	float *mean;		   /* the model of average=epoch */
 	double *sum;		   /* of iterates */
 	double *last;		   /* [d + 2][width] see softmax_learn */
+	float *by;		   /* [4][stride] of a sweep, by lane */
 	float *spare, *z, *pred;   /* scratch */
 	size_t z_rows;
 };
@@ -132,6 +133,7 @@ make_arrays(struct pack *p)
 	if (p->rule != SOFTMAX_PLAIN) {
 		p->g = xaligned(cells(p), sizeof *p->g);
 		p->first = xaligned(cells(p), sizeof *p->first);
+		p->by = xaligned(4 * p->shape.stride, sizeof *p->by);
 	}
 	if (p->rule == SOFTMAX_ADAM)
 		p->second = xaligned(cells(p), sizeof *p->second);
@@ -182,6 +184,7 @@ free_arrays(struct pack *p)
 	free(p->mean);
 	free(p->sum);
 	free(p->last);
+	free(p->by);
 	free(p->spare);
 	free(p->z);
 	free(p->pred);
@@ -255,7 +258,7 @@ softmax_pack_repack(struct pack *p, const bool *keep)
 			from[to.n++] = i;
 	to.shape = softmax_shape_of(p->shape.nclass, to.n);
 	to.w = to.g = to.first = to.second = to.mean = NULL;
-	to.spare = to.z = to.pred = NULL;
+	to.by = to.spare = to.z = to.pred = NULL;
 	to.sum = to.last = NULL;
 	to.z_rows = 0;
 	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
@@ -349,7 +352,7 @@ sweep(struct pack *p)
 	double rate[PACK_LANES_MAX], l2[PACK_LANES_MAX];
 	double momentum[PACK_LANES_MAX], root[PACK_LANES_MAX];
 	size_t stride = p->shape.stride;
-	float *by = xaligned(4 * stride, sizeof *by);
+	float *by = p->by;
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct lane *l = &p->lane[i];
@@ -381,7 +384,6 @@ sweep(struct pack *p)
 	    .momentum = by + 2 * stride,
 	    .root = by + 3 * stride,
 	});
-	free(by);
 }
 
 static void
