@@ -122,8 +122,10 @@ learner_options() {
 	    --param learning_rate=0.001 ;;
 	linear-*) echo --learner linear --param solver=sgd \
 	    --param learning_rate=0.1 ;;
-	mlp-1) echo --learner mlp --param learning_rate=0.01 ;;
-	mlp-*) echo --learner mlp --param learning_rate=0.1 ;;
+	mlp-1) echo --learner mlp --param solver=sgd \
+	    --param learning_rate=0.01 ;;
+	mlp-*) echo --learner mlp --param solver=sgd \
+	    --param learning_rate=0.1 ;;
 	logistic-1) echo --learner logistic --param solver=sgd \
 	    --param learning_rate=0.01 ;;
 	logistic-*) echo --learner logistic --param solver=sgd \
