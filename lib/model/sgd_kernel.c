@@ -52,7 +52,7 @@ soft(float v, float by, float t)
 	float u = v - by;
 
 	return __builtin_fabsf(u) <= t ? __builtin_copysignf(0, u)
-	                               : v - (by + __builtin_copysignf(t, u));
+				       : v - (by + __builtin_copysignf(t, u));
 }
 
 #define SOFT_VECTOR(name, vector, mask)                                        \
@@ -315,7 +315,7 @@ NAME(pick)(MASK mask, VECTOR a, VECTOR b)
  * loss; y and flip as in struct target. */
 INLINE void
 NAME(link)(enum loss loss, VECTOR y, MASK flip, VECTOR z, VECTOR *slope,
-           VECTOR *value)
+	   VECTOR *value)
 {
 	const VECTOR zero = {0};
 	VECTOR t = (VECTOR)((MASK)z ^ flip); /* grows with the loss */
@@ -334,7 +334,7 @@ NAME(link)(enum loss loss, VECTOR y, MASK flip, VECTOR z, VECTOR *slope,
 		VECTOR bottom = coth - f, both = bottom + top;
 		MASK low = t < 0;
 		VECTOR s = NAME(pick)(low, top, bottom) /
-		           (both + NAME(pick)(low, bottom, top));
+			   (both + NAME(pick)(low, bottom, top));
 		VECTOR s2 = s * s;
 
 		*slope = top / both;
@@ -380,8 +380,8 @@ NAME(set_shrink)(const struct sgd_run *s, struct NAME(lanes) *l)
 #if LANES == 1
 		l->shrink[p] = shrink[p] * __builtin_fabsf(l->inverse[p]);
 #else
-		l->shrink[p] = shrink[p] *
-		               (VECTOR)((MASK)l->inverse[p] & INT32_MAX);
+		l->shrink[p] =
+		    shrink[p] * (VECTOR)((MASK)l->inverse[p] & INT32_MAX);
 #endif
 }
 
@@ -454,8 +454,8 @@ NAME(add_losses)(struct NAME(lanes) *l, size_t n)
 		REAL sum = l->loss[k];
 
 		for (size_t j = 0; j < n; j++)
-			sum += AS_REAL(value + j * LANES + 8 * k) *
-			       l->weight[j];
+			sum +=
+			    AS_REAL(value + j * LANES + 8 * k) * l->weight[j];
 		l->loss[k] = sum;
 	}
 }
@@ -463,7 +463,7 @@ NAME(add_losses)(struct NAME(lanes) *l, size_t n)
 /* Takes margins z of row j of the block to slopes. */
 INLINE void
 NAME(judge)(const struct sgd_run *s, const struct target *at, const CELL *z,
-            CELL *slope, struct NAME(lanes) *l, size_t j)
+	    CELL *slope, struct NAME(lanes) *l, size_t j)
 {
 	const VECTOR zero = {0};
 
@@ -488,7 +488,7 @@ NAME(judge)(const struct sgd_run *s, const struct target *at, const CELL *z,
 #if LANES == 1
 INLINE void
 NAME(sweep)(const struct sgd_run *s, const struct NAME(lanes) *l,
-            struct sweep of, const CELL *c, CELL *sum)
+	    struct sweep of, const CELL *c, CELL *sum)
 {
 	v8f *w = (v8f *)s->w, a = {0}, t = {0}, step = {0};
 
@@ -529,7 +529,7 @@ NAME(sweep_one)(CELL *w, struct sweep of, CELL c, CELL t, size_t k, CELL *a)
 
 INLINE void
 NAME(sweep)(const struct sgd_run *s, const struct NAME(lanes) *l,
-            struct sweep of, const CELL *c, CELL *sum)
+	    struct sweep of, const CELL *c, CELL *sum)
 {
 	size_t n = s->rows->view->nnum;
 
@@ -541,17 +541,17 @@ NAME(sweep)(const struct sgd_run *s, const struct NAME(lanes) *l,
 			step = c[p];
 		for (; k + 8 <= n; k += 8)
 			UNROLL8
-			for (size_t j = 0; j < 8; j++)
-				NAME(sweep_one)
-				(w, of, step, l->shrink[p], k + j, &a[j]);
+		for (size_t j = 0; j < 8; j++)
+			NAME(sweep_one)
+		(w, of, step, l->shrink[p], k + j, &a[j]);
 		UNROLL8
 		for (size_t j = 0; j < 7; j++)
 			if (k + j < n)
 				NAME(sweep_one)
-				(w, of, step, l->shrink[p], k + j, &a[j]);
+		(w, of, step, l->shrink[p], k + j, &a[j]);
 		if (of.dot)
 			sum[p] = ((a[0] + a[4]) + (a[2] + a[6])) +
-			         ((a[1] + a[5]) + (a[3] + a[7]));
+				 ((a[1] + a[5]) + (a[3] + a[7]));
 	}
 }
 #endif
@@ -561,7 +561,7 @@ NAME(sweep)(const struct sgd_run *s, const struct NAME(lanes) *l,
 /* A cell, part p of its row, that missed n steps. */
 INLINE CELL
 NAME(late)(const struct sgd_run *s, const struct NAME(lanes) *l, CELL w,
-           uint32_t n, size_t p)
+	   uint32_t n, size_t p)
 {
 	const CELL zero = {0};
 	size_t low = n % SGD_LAG_LOW * PARTS + p;
@@ -569,9 +569,8 @@ NAME(late)(const struct sgd_run *s, const struct NAME(lanes) *l, CELL w,
 
 	if (n >= SGD_LAG_LOW)
 		missed += ((const CELL *)s->lag->power)[low] *
-		          ((const CELL *)s->lag->long_sum)[n / SGD_LAG_LOW *
-		                                               PARTS +
-		                                           p];
+			  ((const CELL *)
+			       s->lag->long_sum)[n / SGD_LAG_LOW * PARTS + p];
 	return SOFT(w, zero, missed * l->shrink[p]);
 }
 
@@ -592,7 +591,7 @@ NAME(make_up)(const struct sgd_run *s, const struct NAME(lanes) *l, size_t j)
 /* Adds the products of row i's one-hots to sum. */
 INLINE void
 NAME(gather_hot)(const struct sgd_run *s, const struct NAME(lanes) *l,
-                 struct how how, size_t i, CELL *sum)
+		 struct how how, size_t i, CELL *sum)
 {
 	const struct rows *r = s->rows;
 	const CELL *w = (const CELL *)s->w + s->hot * PARTS;
@@ -607,16 +606,14 @@ NAME(gather_hot)(const struct sgd_run *s, const struct NAME(lanes) *l,
 		memset(a, 0, sizeof a);
 		for (; k + 4 <= n; k += 4)
 			UNROLL8
-			for (size_t j = 0; j < 4; j++)
-				a[j] += w[hot_slot(r, how.wide, i, k + j) *
-				              PARTS +
-				          p];
+		for (size_t j = 0; j < 4; j++)
+			a[j] += w[hot_slot(r, how.wide, i, k + j) * PARTS + p];
 		UNROLL8
 		for (size_t j = 0; j < 3; j++)
 			if (k + j < n)
-				a[j] += w[hot_slot(r, how.wide, i, k + j) *
-				              PARTS +
-				          p];
+				a[j] +=
+				    w[hot_slot(r, how.wide, i, k + j) * PARTS +
+				      p];
 		sum[p] += (a[0] + a[2]) + (a[1] + a[3]);
 	}
 }
@@ -624,7 +621,7 @@ NAME(gather_hot)(const struct sgd_run *s, const struct NAME(lanes) *l,
 /* And of its sparse entries. */
 INLINE void
 NAME(gather_sparse)(const struct sgd_run *s, const struct NAME(lanes) *l,
-                    struct how how, size_t i, CELL *sum)
+		    struct how how, size_t i, CELL *sum)
 {
 	const struct rows *r = s->rows;
 	const CELL *w = (const CELL *)s->w + s->hot * PARTS;
@@ -639,21 +636,21 @@ NAME(gather_sparse)(const struct sgd_run *s, const struct NAME(lanes) *l,
 		memset(a, 0, sizeof a);
 		for (; e + 4 <= end; e += 4)
 			UNROLL8
-			for (size_t j = 0; j < 4; j++)
-				a[j] += r->value32[e + j] *
-				        w[r->slot[e + j] * PARTS + p];
+		for (size_t j = 0; j < 4; j++)
+			a[j] +=
+			    r->value32[e + j] * w[r->slot[e + j] * PARTS + p];
 		UNROLL8
 		for (size_t j = 0; j < 3; j++)
 			if (e + j < end)
 				a[j] += r->value32[e + j] *
-				        w[r->slot[e + j] * PARTS + p];
+					w[r->slot[e + j] * PARTS + p];
 		sum[p] += (a[0] + a[2]) + (a[1] + a[3]);
 	}
 }
 
 INLINE void
 NAME(gather)(const struct sgd_run *s, const struct NAME(lanes) *l,
-             struct how how, size_t i, CELL *sum)
+	     struct how how, size_t i, CELL *sum)
 {
 	if (s->rows->view->nhot > 0)
 		NAME(gather_hot)(s, l, how, i, sum);
@@ -665,7 +662,7 @@ NAME(gather)(const struct sgd_run *s, const struct NAME(lanes) *l,
  * null slot's weight stays 0. */
 INLINE void
 NAME(scatter)(const struct sgd_run *s, struct how how, size_t i, const CELL *c,
-              float *table)
+	      float *table)
 {
 	const struct rows *r = s->rows;
 	const struct view *v = r->view;
@@ -691,7 +688,7 @@ NAME(scatter)(const struct sgd_run *s, struct how how, size_t i, const CELL *c,
 /* Margins of a row from the sum of its products. */
 INLINE void
 NAME(margin)(const struct sgd_run *s, const struct NAME(lanes) *l, size_t k,
-             const CELL *sum, CELL *z)
+	     const CELL *sum, CELL *z)
 {
 	for (size_t p = 0; p < PARTS; p++)
 		z[p] = l->b[p] + l->scale[p] * sum[p];
@@ -703,7 +700,7 @@ NAME(margin)(const struct sgd_run *s, const struct NAME(lanes) *l, size_t k,
  * table. */
 INLINE void
 NAME(steps)(const struct sgd_run *s, struct NAME(lanes) *l,
-            const struct target *at, const CELL *slope, CELL *scaled)
+	    const struct target *at, const CELL *slope, CELL *scaled)
 {
 	float of = at->sign * (float)at->weight;
 
@@ -719,7 +716,7 @@ NAME(steps)(const struct sgd_run *s, struct NAME(lanes) *l,
 /* The products of row i, all of them. */
 INLINE void
 NAME(sum_row)(const struct sgd_run *s, const struct NAME(lanes) *l,
-              struct how how, size_t i, CELL *sum)
+	      struct how how, size_t i, CELL *sum)
 {
 	memset(sum, 0, PARTS * sizeof *sum);
 	if (s->hot > 0) {
@@ -734,13 +731,12 @@ NAME(sum_row)(const struct sgd_run *s, const struct NAME(lanes) *l,
  * the next row, if there are more. */
 INLINE void
 NAME(learn_row)(const struct sgd_run *s, struct NAME(lanes) *l, struct how how,
-                size_t k, CELL *sum)
+		size_t k, CELL *sum)
 {
 	size_t i = s->order[k], j = k % BLOCK;
 	struct target at = target_of(s, i);
-	struct sweep of = {.update = true,
-	                   .shrinks = how.shrinks,
-	                   .x = numbers(s->rows, i)};
+	struct sweep of = {
+	    .update = true, .shrinks = how.shrinks, .x = numbers(s->rows, i)};
 	CELL z[PARTS], slope[PARTS], c[PARTS];
 
 	fetch(s, how.wide, k, LANES);
@@ -803,7 +799,7 @@ NAME(margins)(const struct sgd_run *s, struct NAME(lanes) *l, struct how how)
  * their margins. */
 INLINE void
 NAME(slopes)(const struct sgd_run *s, struct NAME(lanes) *l, size_t first,
-             size_t n, float *slope)
+	     size_t n, float *slope)
 {
 	const float *z = s->margin + first * LANES;
 
@@ -851,7 +847,7 @@ NAME(slopes)(const struct sgd_run *s, struct NAME(lanes) *l, size_t first,
 /* Slopes of all rows of a batch, to the room behind its margins. */
 INLINE float *
 NAME(batch_slopes)(const struct sgd_run *s, struct NAME(lanes) *l,
-                   struct how how)
+		   struct how how)
 {
 	float *slope = s->margin + s->n * LANES;
 
@@ -876,8 +872,7 @@ NAME(scatter_numeric)(const struct sgd_run *s, const float *c, float *table)
 		v8f w = *(v8f *)(table + f);
 
 		for (size_t k = 0; k < s->n; k++)
-			w -= c[k] *
-			     *(const v8f *)(numbers(r, s->order[k]) + f);
+			w -= c[k] * *(const v8f *)(numbers(r, s->order[k]) + f);
 		*(v8f *)(table + f) = w;
 	}
 #else
@@ -888,8 +883,7 @@ NAME(scatter_numeric)(const struct sgd_run *s, const float *c, float *table)
 			     e = w[3 * PARTS];
 
 			for (size_t k = 0; k < s->n; k++) {
-				const float *x =
-				    numbers(r, s->order[k]) + f;
+				const float *x = numbers(r, s->order[k]) + f;
 				CELL step = ((const CELL *)c)[k * PARTS + p];
 
 				a -= step * x[0];
@@ -1146,8 +1140,8 @@ NAME(close)(const struct sgd_close *s)
 			REAL w = AS_REAL(s->w + row + 8 * k);
 
 			x[k] = s->sum ? ((const REAL *)(s->sum + row))[k] /
-			                    s->iterates
-			              : w;
+					    s->iterates
+				      : w;
 			bad[k] += (x[k] - x[k]) + (w - w);
 			if (j < s->d) {
 				l1[k] += NAME(size)(x[k]);

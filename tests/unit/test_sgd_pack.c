@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include "glm_toy.h"
+#include "nets_oracle.h"
 #include "base/fmath.h"
 #include "model/glm.h"
 #include "model/glm_view.h"
@@ -613,6 +614,109 @@ large_l2(void)
 	toy_release(&t);
 }
 
+/* --- against PyTorch --- */
+
+/* f = 1/2 w'diag(1, 3, .2)w - sum(w) as least squares: a batch of 3 rows with
+ * one feature each. */
+static void
+quadratic(struct toy *t)
+{
+	static const enum feature_kind kind[] = {FEATURE_F64, FEATURE_F64,
+						 FEATURE_F64};
+	static const double diagonal[] = {1, 3, 0.2};
+
+	toy_init(t, TASK_REGRESSION, kind, 3);
+	t->facts.all_train = true;
+	block_shape(&t->block, &t->schema, 3, 0, false);
+	for (uint32_t r = 0; r < 3; r++) {
+		double x = sqrt(3 * diagonal[r]);
+
+		for (uint32_t k = 0; k < 3; k++)
+			t->block.column[k].f64[r] = k == r ? x : 0;
+		t->block.label[r] = 3 / x;
+	}
+	toy_facts(t);
+}
+
+/* A state between epochs ends with the weights, moments and two numbers. */
+static void
+start_at(struct job *j, const double *w, size_t moments)
+{
+	struct strbuf sb = STRBUF_INIT;
+	size_t at;
+
+	saved(j, 0, SAVE_STATE, &sb);
+	at = sb.len - 16 - 12 * (1 + moments);
+	for (size_t k = 0; k < 3; k++) {
+		float x = (float)w[k];
+
+		memcpy(sb.buf + at + 4 * k, &x, sizeof x);
+	}
+	CHECK_INT(j->ops->load_state(j->pack, 0, sb.buf, sb.len), 0);
+	strbuf_release(&sb);
+}
+
+static void
+follows_pytorch(void)
+{
+	static const struct {
+		const char *name;
+		double rate, momentum, nesterov, l2, solver;
+		size_t moments;
+	} course[] = {
+	    {"sgd lr.1", 0.1, 0, 0, 0, GLM_SGD, 0},
+	    {"sgd lr.1 momentum.9 weight_decay.01", 0.1, 0.9, 0, 0.01, GLM_SGD,
+	     1},
+	    {"sgd lr.1 nesterov.9", 0.1, 0.9, 1, 0, GLM_SGD, 1},
+	    {"adam lr.01", 0.01, 0, 0, 0, GLM_ADAM, 2},
+	};
+	static const double start[] = {0.5, -1, 2};
+	struct jvalue *root = nets_oracle_load();
+	struct toy t;
+
+	if (!root)
+		return;
+	quadratic(&t);
+	for (size_t i = 0; i < sizeof course / sizeof *course; i++) {
+		const struct jvalue *all;
+		struct error err = ERROR_NONE;
+		struct job j;
+		size_t n;
+
+		CHECK_OK(jsonio_get_array(nets_oracle_find(root, "optimisers",
+							   course[i].name),
+					  "w_after_each_step", &all, &n, &err),
+			 err);
+		job_init(&j, "linear", &t, 1);
+		j.epochs = (uint32_t)n;
+		set(&j, 0, "standardize", 0);
+		set(&j, 0, "intercept", 0);
+		set(&j, 0, "batch", 3);
+		set(&j, 0, "average", SGD_LAST);
+		set(&j, 0, "schedule", SGD_CONSTANT);
+		set(&j, 0, "learning_rate", course[i].rate);
+		set(&j, 0, "momentum", course[i].momentum);
+		set(&j, 0, "nesterov", course[i].nesterov);
+		set(&j, 0, "l2", course[i].l2);
+		set(&j, 0, "solver", course[i].solver);
+		job_start(&j);
+		start_at(&j, start, course[i].moments);
+		for (size_t step = 0; step < n; step++) {
+			double want[3], *w;
+
+			nets_oracle_numbers(jsonio_at(all, step), 3, want);
+			job_epoch(&j);
+			w = weights(&j, 0);
+			for (size_t k = 0; k < 3; k++)
+				CHECK_NEAR(w[k], want[k], 1e-6);
+			free(w);
+		}
+		job_end(&j);
+	}
+	jsonio_free(root);
+	toy_release(&t);
+}
+
 /* --- a lane's bytes --- */
 
 /* A toy of every kind of feature, and configs of all sorts for it. */
@@ -1055,6 +1159,8 @@ main(void)
 	check_run("batches equal a plain reference", small_batches);
 	check_run("averages equal those of a plain reference", averages);
 	check_run("row weights equal those of a plain reference", row_weights);
+	check_run("each optimiser follows PyTorch step by step",
+		  follows_pytorch);
 	check_run("a feature seen once in thousands of rows is shrunk exactly",
 		  rare_features);
 	check_run("an l2 that takes all of a weight in a step is obeyed",
