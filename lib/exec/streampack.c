@@ -171,17 +171,37 @@ put_trial(const struct streampack *p, uint32_t lane, struct streampack_end *end)
 }
 
 static void
+first_score(const struct streampack_score *from, struct trial_done *d)
+{
+	memcpy(d->metric, from->metric, sizeof d->metric);
+	d->holdout_weight = from->weight;
+	d->holdout_rows = from->rows;
+}
+
+static void
+keep_score(struct streampack_score *to, const struct metric *m)
+{
+	struct trial_done d;
+
+	trial_done_score(&d, m);
+	memcpy(to->metric, d.metric, sizeof to->metric);
+	to->weight = d.holdout_weight;
+	to->rows = d.holdout_rows;
+}
+
+static void
 put_done(const struct streampack *p, uint32_t lane,
 	 const struct streampack_end *end)
 {
 	const struct lane_report *r = &p->report[lane];
-	struct trial_done d = p->first[lane];
+	struct trial_done d = {0};
 	struct strbuf model = STRBUF_INIT;
 
-	if (r->status == LANE_DIVERGED)
-		trial_done_score(&d, NULL);
-	else if (end->held)
-		trial_done_score(&d, end->desk->full[lane]);
+	trial_done_score(&d, end->held && r->status != LANE_DIVERGED
+				 ? end->desk->full[lane]
+				 : NULL);
+	if (!end->held && r->status != LANE_DIVERGED)
+		first_score(&p->first[lane], &d);
 	d.config = p->config[lane];
 	d.epoch = r->epoch;
 	d.status = r->status;
@@ -296,7 +316,7 @@ streampack_end_epoch(struct streampack *p, struct streampack_end *end)
 		score(p, end);
 	for (uint32_t i = 0; i < p->n; i++) {
 		if (end->first)
-			trial_done_score(&p->first[i], p->seen[i]);
+			keep_score(&p->first[i], p->seen[i]);
 		put_trial(p, i, end);
 	}
 	put_ended(p, end);
@@ -334,15 +354,15 @@ static void
 put_lane(const struct streampack *p, uint32_t lane, struct strbuf *sb)
 {
 	const struct lane_report *r = &p->report[lane];
-	const struct trial_done *first = &p->first[lane];
+	const struct streampack_score *first = &p->first[lane];
 	struct strbuf state = STRBUF_INIT;
 
 	put_u32(sb, r->epoch);
 	put_f64(sb, r->loss);
 	put_f64(sb, r->objective);
 	put_f64s(sb, first->metric, METRIC_COUNT);
-	put_f64(sb, first->holdout_weight);
-	put_u64(sb, first->holdout_rows);
+	put_f64(sb, first->weight);
+	put_u64(sb, first->rows);
 	put_metric(p->seen[lane], sb);
 	p->ops->save(p->pack, lane, SAVE_STATE, &state);
 	put_bytes(sb, state.buf, state.len);
@@ -388,7 +408,7 @@ get_lane(struct streampack *p, uint32_t lane,
 	 const struct streampack_from *from, struct cursor *c)
 {
 	struct lane_report *r = &p->report[lane];
-	struct trial_done *first = &p->first[lane];
+	struct streampack_score *first = &p->first[lane];
 	const void *b;
 	size_t n;
 
@@ -397,8 +417,8 @@ get_lane(struct streampack *p, uint32_t lane,
 	r->objective = get_f64(c);
 	r->reason = "";
 	get_f64s(c, first->metric, METRIC_COUNT);
-	first->holdout_weight = get_f64(c);
-	first->holdout_rows = get_u64(c);
+	first->weight = get_f64(c);
+	first->rows = get_u64(c);
 	if (get_seen(p, lane, from, c))
 		return -1;
 	b = get_bytes(c, &n);

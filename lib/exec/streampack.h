@@ -40,6 +40,12 @@ struct streamsink {
 /* 0, 1, 2, ..., at least n of them. */
 const uint32_t *streamdesk_count(struct streamdesk *d, size_t n);
 
+struct streampack_score {
+	double metric[METRIC_COUNT];
+	double weight;
+	uint64_t rows;
+};
+
 struct streampack {
 	const struct pack_ops *ops;
 	struct pack *pack; /* NULL: it could not start, see why, or has ended */
@@ -49,7 +55,7 @@ struct streampack {
 	/* Progressive validation: of the epoch so far (NULL: not wanted), and
 	 * the metrics of the first epoch. */
 	struct metric *seen[PACK_LANES_MAX];
-	struct trial_done first[PACK_LANES_MAX];
+	struct streampack_score first[PACK_LANES_MAX];
 	char why[sizeof((struct trial_done *)0)->reason];
 };
 

@@ -464,10 +464,12 @@ on_epoch(struct streamrun *r, const struct stream_event *ev, struct error *err)
 static bool
 any_open(const struct streamrun *r)
 {
+	if (r->data == NULL)
+		return true;
 	for (size_t i = 0; i < r->rows.n; i++)
 		if (streamgroup_open(r->group[i]))
 			return true;
-	return r->data == NULL;
+	return false;
 }
 
 /* --- saving and restoring --- */
