@@ -64,7 +64,8 @@ streamplace_begin(struct streamplace *p, uint64_t number, uint64_t row,
 		return 0;
 	return error_set(err, EXIT_CORRUPT,
 			 "begins at row %" PRIu64 " of epoch %" PRIu64
-			 ", and the run is at row %" PRIu64 " of epoch %" PRIu64,
+			 ", and the run is at row %" PRIu64
+			 " of epoch %" PRIu64,
 			 row, number, p->row, now);
 }
 
