@@ -27,9 +27,9 @@ typedef int32_t v16i __attribute__((vector_size(64), aligned(64)));
 
 /*
  * The logistic loss.  With R(f) = f coth(f ln2 / 2), even in f, 2^f is
- * (R + f) / (R - f).  A minimax fit (Remez exchange) of R for |f| <= 1/2, such
- * that 2^f is within 2^-31, and of 2 atanh(s) / s for 0 <= s <= 1/3, within
- * 2^-27; s2 = s * s.
+ * (R + f) / (R - f).  Minimax fits (Remez exchange) of R for |f| <= 1/2, such
+ * that 2^f is within 2^-31, and of -log(1 - p) / p for 0 <= p <= 1/2, within
+ * 2^-22; p2 = p * p.
  */
 #define LOG2E 0x1.715476p+0f
 #define ROUND 0x1.8p23f
@@ -37,9 +37,11 @@ typedef int32_t v16i __attribute__((vector_size(64), aligned(64)));
 #define COTH_POLY(f2)                                                          \
 	((0x1.715476p+1f + 0x1.d92fa6p-4f * (f2)) +                            \
 	 -0x1.e2964ep-11f * ((f2) * (f2)))
-#define ATANH_POLY(s2, s4)                                                     \
-	((2.0f + 0.666663145f * (s2)) +                                        \
-	 (s4) * ((0.400249184f + 0.279604665f * (s2)) + 0.281790349f * (s4)))
+#define LOG_POLY(p, p2)                                                        \
+	(((0.999999852f + 0.500036543f * (p)) +                                \
+	  (p2) * (0.33186262f + 0.272250535f * (p))) +                         \
+	 ((p2) * (p2)) * ((0.0380180816f + 0.785430971f * (p)) +               \
+			  (p2) * (-1.08154011f + 1.18493145f * (p))))
 
 /*
  * v less `by`, then t nearer to 0; if it was no further than t from there, the
@@ -333,12 +335,12 @@ NAME(link)(enum loss loss, VECTOR y, MASK flip, VECTOR z, VECTOR *slope,
 		VECTOR top = (VECTOR)((MASK)(coth + f) + ((MASK)whole << 23));
 		VECTOR bottom = coth - f, both = bottom + top;
 		MASK low = t < 0;
-		VECTOR s = NAME(pick)(low, top, bottom) /
-			   (both + NAME(pick)(low, bottom, top));
-		VECTOR s2 = s * s;
+		VECTOR p = top / both;
+		VECTOR less = NAME(pick)(low, p, 1 - p); /* than 1/2 */
 
-		*slope = top / both;
-		*value = NAME(pick)(low, zero, t) + s * ATANH_POLY(s2, s2 * s2);
+		*slope = p;
+		*value = NAME(pick)(low, zero, t) +
+			 less * LOG_POLY(less, less * less);
 	} else if (loss == LOSS_SQUARED) {
 		*slope = z - y;
 		*value = 0.5f * *slope * *slope;

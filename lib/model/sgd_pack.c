@@ -22,9 +22,11 @@
 /* A step that takes weights to 0, or all but: 1 / it must be finite. */
 #define DECAY_MIN 0x1p-40
 /* What a row costs, and an iterate that is averaged, beside the weights they
- * touch: in weights. */
+ * touch; and what adding a weight of the latter costs, in doubles and from
+ * far: in weights touched by a step. */
 #define ROW_COST 20
 #define ITERATE_COST 300
+#define ADD_COST 4
 #define BETA1 0.9
 #define BETA2 0.999
 
@@ -168,7 +170,7 @@ average_every(const struct pack *p)
 	if (p->method != SGD_PLAIN)
 		touched += (double)p->nvar;
 	return sgd_average_every(batches, touched,
-				 (double)p->nvar + ITERATE_COST);
+				 ADD_COST * (double)p->nvar + ITERATE_COST);
 }
 
 static void

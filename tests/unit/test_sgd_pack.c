@@ -388,7 +388,7 @@ average_every(const struct job *j, size_t lane)
 		(strcmp(j->learner->name, "svm") ? GLM_ADAM : SVM_ADAM))
 		touched += n;
 	return sgd_average_every((j->nrow + rule.batch - 1) / rule.batch,
-				 touched, n + 300);
+				 touched, 4 * n + 300);
 }
 
 /* All lanes of a job against the reference, epoch by epoch. */
