@@ -298,6 +298,7 @@ refuse_options(const char *path, bool dataset)
 	    {"format", format != NULL, false},
 	    {"header", header, false},
 	    {"tmpdir", tmpdir != NULL, false},
+	    {"jobs", threads != 1, false},
 	    {"label", label != NULL, false},
 	    {"as", as != NULL, true},
 	    {"group", group != NULL, true},

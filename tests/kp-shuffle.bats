@@ -240,6 +240,7 @@ same_records() {
 	mkfifo pipe
 	cat in >pipe &
 	kp-shuffle pipe | cmp - want
+	kp-shuffle /proc/self/limits | grep -q 'Max cpu time'
 	{
 		read -r first
 		equal "$first" 000000000
@@ -491,6 +492,22 @@ resumes_at() {
 		kp-shuffle "$@" --resume place in >>out
 		cmp out want
 	done
+}
+
+@test "a write that is cut short leaves a state to go on from" {
+	lines 100000 12 >in
+	set -- --buffer 100K --epochs 2
+	kp-shuffle "$@" in >want
+	# the limit is no multiple of what is written at once, nor of a record
+	run --separate-stderr bash -c \
+	    "ulimit -f 777; exec kp-shuffle $* --state place in >out"
+	equal "$status" 1
+	equal "$stderr" 'kp-shuffle: standard output: File too large'
+	at=$(jq .bytes place)
+	equal "$at" $((777 * 1024 / 12 * 12))
+	truncate -s "$at" out
+	kp-shuffle "$@" --resume place in >>out
+	cmp out want
 }
 
 @test "a state is refused with other data or other options" {

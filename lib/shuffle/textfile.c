@@ -75,32 +75,33 @@ read_at(struct textfile *t, void *p, size_t n, uint64_t at, struct error *err)
 	return io_pread_all(t->fd, p, n, t->origin + at, t->name, err);
 }
 
-/* Copies all there is to a file of our own, which takes the place of fd. */
+/* Copies all there is to a file of our own, which takes the place of fd; of
+ * nothing none is made. */
 static int
 spool(struct textfile *t, const char *tmpdir, struct error *err)
 {
-	int from = t->fd, to = io_temporary(tmpdir, err);
-	char *buffer;
+	int from = t->fd;
+	char *buffer = xmalloc(COPY_BYTES);
 	ssize_t n;
 	int ret = 0;
 
-	if (to < 0)
-		return -1;
-	t->fd = to;
 	t->size = 0;
-	buffer = xmalloc(COPY_BYTES);
 	do {
 		n = read(from, buffer, COPY_BYTES);
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n > 0 && t->fd == from)
+			t->fd = io_temporary(tmpdir, err);
 		if (n < 0)
 			ret = error_sys(err, "%s", t->name);
-		else
-			ret = io_write_all(to, buffer, (size_t)n, tmpdir, err);
+		else if (n > 0 &&
+			 (t->fd < 0 || io_write_all(t->fd, buffer, (size_t)n,
+						    tmpdir, err) < 0))
+			ret = -1;
 		t->size += n > 0 ? (uint64_t)n : 0;
 	} while (n != 0 && ret == 0);
 	free(buffer);
-	if (from != STDIN_FILENO)
+	if (from != STDIN_FILENO && from != t->fd)
 		close(from);
 	return ret;
 }
@@ -124,7 +125,8 @@ open_input(struct textfile *t, const struct textfile_options *o,
 		return error_sys(err, "%s", t->name);
 	}
 	at = S_ISREG(st.st_mode) ? lseek(t->fd, 0, SEEK_CUR) : -1;
-	if (at < 0)
+	/* files that the kernel makes up have no size until they are read */
+	if (at < 0 || st.st_size == 0)
 		return spool(t, o->tmpdir, err);
 	t->origin = (uint64_t)at;
 	t->size = st.st_size > at ? (uint64_t)(st.st_size - at) : 0;
