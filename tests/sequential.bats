@@ -77,6 +77,8 @@ bundle() {
 	equal "$(cut -f 2,3 steps | sort | uniq -c |
 	    awk '{ print $1 }' | sort -u | wc -l)" 1
 	equal "$(cut -f 3 steps | sort -u | tr '\n' ' ')" "1 2 3 4 "
+	equal "$(jq -r 'select(.status == "step") |
+	    select(.metrics.logloss == null)' t.json)" ""
 	equal "$(jq -r 'select(.status == "capped") | .reason' t.json |
 	    sort -u)" "epochs used up"
 	equal "$(jq -r 'select(.status == "capped") | .config' t.json |

@@ -60,11 +60,14 @@ ledger_trial(struct ledger *l, const struct gaptask *t, uint32_t lane,
 	     struct error *err)
 {
 	const struct lane_report *r = &t->report[lane];
+	/* The last epoch of a model that walks is scored in full. */
+	bool full = t->kind == PASS_SCORE && (t->ended >> lane & 1);
+	const struct metric *m = full ? t->full[lane] : t->light[lane];
 	struct trial tr = {t->held->shard.group,
 			   t->config[lane],
 			   r->epoch,
 			   r->loss,
-			   metric_value(t->light[lane], t->by),
+			   metric_value(m, t->by),
 			   ledger_now(l)};
 	struct strbuf sb = STRBUF_INIT;
 	int rc = 0;
