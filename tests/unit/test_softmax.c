@@ -320,9 +320,10 @@ check_reference(const struct group *g, const struct config *c)
 	uint64_t every = 1;
 	double off;
 
-	/* Adding an iterate is dear here, so at least 64 are. */
-	if (average && g->n / r.batch >= 2 * 64)
-		every = (g->n + r.batch - 1) / r.batch / 64;
+	/* Adding one is dear here, so as few are as may be. */
+	if (average)
+		every =
+		    sgd_average_every((g->n + r.batch - 1) / r.batch, 1, 1e9);
 	train(p, g, g->n, EPOCHS, &report);
 	reference_train(&f, g, c, EPOCHS, every);
 	off = difference(&f, p, average);
