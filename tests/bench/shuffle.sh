@@ -163,12 +163,12 @@ learner_line() {
 	printf '%s   %s\n' "$line" "$loss"
 }
 
-# Datasets NAME1000 and NAME3000.
+# Datasets NAME1000 and NAME3000, of which 10 % are 100 and 300 blocks or more.
 two_sizes() {
 	local name=$1
 	shift
 	dense "${name}1000" 1000 "$@"
-	dense "${name}3000" 3000 "$@"
+	dense "${name}3000" 3400 "$@"
 }
 
 table_learners() {
@@ -214,8 +214,8 @@ table_methods() {
 table_buffers() {
 	local options small large share got
 	local make=(--order label -- --label y --positive 1)
-	dense b2 15000 "${make[@]}"
-	dense b10 3000 "${make[@]}"
+	dense b2 17000 "${make[@]}"
+	dense b10 3400 "${make[@]}"
 	read -ra options < <(learner_options logistic 1 | paste -sd' ')
 	small=$(points accuracy b2 corgipile 2% "${options[@]}" \
 	    --param average=last)
