@@ -128,8 +128,6 @@ make_plan(struct plan *plan, const struct dataset *d, struct error *err)
 		return error_set(err, EXIT_USAGE,
 				 "--learner is needed to train on a dataset "
 				 "(try --help)");
-	/* Two buffers, and room for the hold-out rows. */
-	po.buffer_most = worker_memory(p) / 4 + 1;
 	if (partition_of_dataset(&pt, d, p, err))
 		return -1;
 	return plan_build(plan, &po, dataset_schema(d), &pt, err);

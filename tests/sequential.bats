@@ -145,7 +145,7 @@ END
 	fails 2 "kp-train: worker 0: --shuffle once needs a group's rows in memory, 72 KB: give more --memory" \
 	    kp-train -q -p 1 -o run "${sgd[@]}" --shuffle once --memory 1K \
 	    small
-	fails 2 'kp-train: worker 0: a shuffle buffer of 72 KB is more than the --memory of 1 KB: give a smaller --buffer' \
+	fails 2 'kp-train: worker 0: a shuffle buffer of 72 KB is more than the --memory of 1 KB: give more, or --buffer 512' \
 	    kp-train -q -p 1 -o run2 "${sgd[@]}" --buffer 100% --memory 1K small
 }
 

@@ -1,5 +1,6 @@
 #include "exec/shardwalk.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,10 +79,14 @@ can_stream(struct shardwalk *w, size_t buffer_blocks, double bytes,
 				 shuffle_method_name(m), bytes / 1024);
 	w->nbuffer = 2 * buffer <= memory ? 2 : 1;
 	if (m == SHUFFLE_CORGIPILE && buffer > memory && buffer_blocks > 1)
-		return error_set(err, EXIT_USAGE,
-				 "a shuffle buffer of %.0f KB is more than the "
-				 "--memory of %.0f KB: give a smaller --buffer",
-				 buffer / 1024, memory / 1024);
+		return error_set(
+		    err, EXIT_USAGE,
+		    "a shuffle buffer of %.0f KB is more than the "
+		    "--memory of %.0f KB: give more, or --buffer "
+		    "%.0f%s",
+		    buffer / 1024, memory / 1024,
+		    floor(memory < 4096 ? memory / 2 : memory / 2048),
+		    memory < 4096 ? "" : "K");
 	w->own = dataset_open(dataset_path(w->spec.data), err);
 	return w->own ? 0 : -1;
 }

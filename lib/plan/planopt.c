@@ -152,8 +152,6 @@ set_shuffle(struct plan *p, const struct plan_options *o, struct error *err)
 	    shuffle_method_parse(o->shuffle, &p->shuffle, err) < 0)
 		return error_context(err, "--shuffle");
 	p->buffer.bytes = PLAN_BUFFER_BYTES;
-	if (o->buffer_most > 0 && o->buffer_most < PLAN_BUFFER_BYTES)
-		p->buffer.bytes = o->buffer_most;
 	return o->buffer ? buffer_size_parse(o->buffer, &p->buffer, err) : 0;
 }
 

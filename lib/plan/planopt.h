@@ -27,8 +27,7 @@ struct plan_options {
 	int64_t pack_width;
 	int64_t min_rows;
 	const char *shuffle; /* of Sequential configs; NULL: corgipile */
-	const char *buffer;  /* NULL: PLAN_BUFFER_BYTES, but no more than */
-	uint64_t buffer_most; /* this, if it is not 0 */
+	const char *buffer;  /* NULL: PLAN_BUFFER_BYTES */
 };
 
 #define PLAN_MIN_ROWS_MAX 1000000000

@@ -272,7 +272,7 @@ refusals(void)
 	err = ERROR_NONE;
 	CHECK(job_open(&j, SHUFFLE_CORGIPILE, "100%", 20000, &err) == NULL);
 	CHECK_INT(err.code, EXIT_USAGE);
-	CHECK(strstr(err.text, "give a smaller --buffer") != NULL);
+	CHECK(strstr(err.text, "give more, or --buffer 9K") != NULL);
 	job_close(&j);
 }
 
