@@ -12,7 +12,7 @@
 #define STATE_VERSION 1
 #define PREDICT_ROWS 512 /* of one run, where predictions are wanted */
 /* A table of more bytes is far from the CPU: weights are fetched ahead. */
-#define FAR_BYTES (512u << 10)
+#define FAR_BYTES (2048u << 10)
 /* The scale of a lane is looked at every so many batches, a power of two such
  * that it cannot have changed by more than SCALE_FAR since, and taken back
  * to about 1 when it has left SCALE_NEAR. */

@@ -136,49 +136,49 @@ struct run {
 	bool adam, stored;
 };
 
-/* ns a row. */
-static double
-measure(struct data *d, const struct run *run)
+/* What is timed: a pack, or the plain loop. */
+struct trial {
+	struct config config[PACK_LANES_MAX];
+	const struct pack_ops *ops;
+	struct pack *pack;
+	float *x, *y; /* of the loop */
+	bool stored;
+	double best; /* seconds of an epoch */
+};
+
+static void
+set_config(struct config *c, const struct run *run, size_t lane)
 {
-	const struct learner *l = learner_by_name("logistic");
-	struct config c[PACK_LANES_MAX];
-	struct pack_spec spec = {.learner = l,
+	double *rule = c->value + GLM_SGD_RULE;
+
+	*c = learner_defaults(learner_by_name("logistic"));
+	c->value[GLM_SOLVER] = run->adam ? GLM_ADAM : GLM_SGD;
+	c->value[GLM_L1] = run->l1;
+	c->value[GLM_L2] = run->l2;
+	rule[SGD_LEARNING_RATE] = 0.02 / (double)(lane + 1);
+	rule[SGD_BATCH] = (double)run->batch;
+	rule[SGD_AVERAGE] = run->average;
+	rule[SGD_MOMENTUM] = run->momentum;
+}
+
+static void
+start_pack(struct trial *t, const struct data *d, const struct run *run)
+{
+	struct pack_spec spec = {.learner = learner_by_name("logistic"),
 				 .schema = &d->schema,
 				 .facts = &d->facts,
 				 .view = &d->view,
 				 .n = run->lanes,
-				 .epochs = epochs};
-	struct lane_report report[PACK_LANES_MAX];
+				 .epochs = UINT32_MAX};
 	struct error err = ERROR_NONE;
-	const struct pack_ops *ops;
-	struct pack *p;
-	double best = INFINITY;
 
+	*t = (struct trial){.stored = run->stored, .best = INFINITY};
 	for (size_t i = 0; i < run->lanes; i++) {
-		c[i] = learner_defaults(l);
-		c[i].value[GLM_SOLVER] = run->adam ? GLM_ADAM : GLM_SGD;
-		c[i].value[GLM_L1] = run->l1;
-		c[i].value[GLM_L2] = run->l2;
-		c[i].value[GLM_SGD_RULE + SGD_LEARNING_RATE] =
-		    0.02 / (double)(i + 1);
-		c[i].value[GLM_SGD_RULE + SGD_BATCH] = (double)run->batch;
-		c[i].value[GLM_SGD_RULE + SGD_AVERAGE] = run->average;
-		c[i].value[GLM_SGD_RULE + SGD_MOMENTUM] = run->momentum;
-		spec.config[i] = &c[i];
+		set_config(&t->config[i], run, i);
+		spec.config[i] = &t->config[i];
 	}
-	ops = l->ops(&c[0]);
-	p = ops->create(&spec, &err);
-	for (uint32_t e = 0; e < epochs; e++) {
-		double start = cpu_sec(), sec;
-
-		ops->step(p, &d->rows, run->stored ? d->stored : d->permuted,
-			  d->rows.n, NULL);
-		ops->end_epoch(p, report);
-		sec = cpu_sec() - start;
-		best = sec < best ? sec : best;
-	}
-	ops->free(p);
-	return 1e9 * best / (double)d->rows.n;
+	t->ops = spec.learner->ops(&t->config[0]);
+	t->pack = t->ops->create(&spec, &err);
 }
 
 /* What the compiler makes of a plain loop if it may reorder sums. */
@@ -203,50 +203,90 @@ plain_loop(const float *x, const float *y, const uint32_t *order, size_t n,
 	return b;
 }
 
-static double
-measure_loop(const struct data *d, bool stored)
+static void
+start_loop(struct trial *t, const struct data *d, bool stored)
 {
 	size_t n = d->rows.n;
-	float *x = xcalloc(n * DENSE, sizeof *x), *y = xcalloc(n, sizeof *y);
-	float w[DENSE];
-	double best = INFINITY;
 
+	*t = (struct trial){.stored = stored, .best = INFINITY};
+	t->x = xcalloc(n * DENSE, sizeof *t->x);
+	t->y = xcalloc(n, sizeof *t->y);
 	for (size_t i = 0; i < n; i++) {
-		y[i] = (float)d->rows.label[i];
+		t->y[i] = (float)d->rows.label[i];
 		for (size_t k = 0; k < DENSE; k++)
-			x[i * DENSE + k] =
+			t->x[i * DENSE + k] =
 			    d->rows.num32[i * d->rows.stride32 + k];
 	}
-	for (uint32_t e = 0; e < epochs; e++) {
-		double start = cpu_sec(), sec;
-		float b = plain_loop(x, y, stored ? d->stored : d->permuted, n,
-				     w);
+}
 
-		sec = cpu_sec() - start;
-		best = sec < best && isfinite(b) ? sec : best;
+static void
+epoch(struct trial *t, const struct data *d)
+{
+	const uint32_t *order = t->stored ? d->stored : d->permuted;
+	struct lane_report report[PACK_LANES_MAX];
+	float w[DENSE], b = 0;
+	double start = cpu_sec(), sec;
+
+	if (t->pack) {
+		t->ops->step(t->pack, &d->rows, order, d->rows.n, NULL);
+		t->ops->end_epoch(t->pack, report);
+	} else {
+		b = plain_loop(t->x, t->y, order, d->rows.n, w);
 	}
-	free(x);
-	free(y);
-	return 1e9 * best / (double)n;
+	sec = cpu_sec() - start;
+	t->best = sec < t->best && isfinite(b) ? sec : t->best;
+}
+
+/* Epochs of two trials in turn, which are then over; ns a row of each. */
+static void
+race(struct trial *t, const struct data *d, double ns[2])
+{
+	for (uint32_t e = 0; e < epochs; e++)
+		for (int i = 0; i < 2; i++)
+			epoch(&t[i], d);
+	for (int i = 0; i < 2; i++) {
+		ns[i] = 1e9 * t[i].best / (double)d->rows.n;
+		if (t[i].pack)
+			t[i].ops->free(t[i].pack);
+		free(t[i].x);
+		free(t[i].y);
+	}
 }
 
 /* One config against twelve. */
 static void
-compare(struct data *d, const char *name, struct run run)
+compare(const struct data *d, const char *name, struct run run)
 {
-	double one, twelve;
+	struct trial t[2];
+	double ns[2];
 
 	run.lanes = 1;
-	one = measure(d, &run);
+	start_pack(&t[0], d, &run);
 	run.lanes = 12;
-	twelve = measure(d, &run);
-	printf("%-34s %8.1f %8.1f %8.1f\n", name, one, twelve,
-	       12 * one / twelve);
+	start_pack(&t[1], d, &run);
+	race(t, d, ns);
+	printf("%-34s %8.1f %8.1f %8.1f\n", name, ns[0], ns[1],
+	       12 * ns[0] / ns[1]);
 	fflush(stdout);
 }
 
 static void
-compare_kinds(struct data *d, const char *name)
+compare_loop(const struct data *d, bool stored)
+{
+	struct run run = {.lanes = 1, .batch = 1, .stored = stored};
+	struct trial t[2];
+	double ns[2];
+
+	start_loop(&t[0], d, stored);
+	start_pack(&t[1], d, &run);
+	race(t, d, ns);
+	printf("dense, one config, %-15s loop %.1f, pack %.1f: %.2f\n",
+	       stored ? "stored order" : "permuted order", ns[0], ns[1],
+	       ns[1] / ns[0]);
+}
+
+static void
+compare_kinds(const struct data *d, const char *name)
 {
 	static const struct {
 		const char *name;
@@ -273,8 +313,6 @@ main(int argc, char **argv)
 	static const uint32_t values[] = {250, 4000, 20000, 200000};
 	size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 400000;
 	struct data *d;
-	struct run one = {.lanes = 1, .batch = 1};
-	double loop, ours;
 
 	if (n == 0) {
 		fprintf(stderr, "usage: sgd [ROWS [EPOCHS]]\n");
@@ -283,14 +321,8 @@ main(int argc, char **argv)
 	if (argc > 2)
 		epochs = (uint32_t)strtoul(argv[2], NULL, 10);
 	d = make(n, 0);
-	for (int stored = 1; stored >= 0; stored--) {
-		one.stored = stored;
-		loop = measure_loop(d, stored);
-		ours = measure(d, &one);
-		printf("dense, one config, %-15s loop %.1f, pack %.1f: %.2f\n",
-		       stored ? "stored order" : "permuted order", loop, ours,
-		       ours / loop);
-	}
+	compare_loop(d, true);
+	compare_loop(d, false);
 	printf("\n%-34s %8s %8s %8s\n", "ns a row", "1", "12", "12x1/12");
 	compare_kinds(d, "dense");
 	compare(d, "dense, batch 128, momentum",
