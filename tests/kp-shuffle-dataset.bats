@@ -235,6 +235,23 @@ frames() {
 	[[ $stderr == *"/blocks-00000.kpb: block "*": truncated"* ]]
 }
 
+@test "a block file that is gone or unreadable is told with the block" {
+	make_csv
+	make_data
+	rm data/blocks-00000.kpb
+	for o in '--method none' '--method corgipile' '--method once' \
+	    --diagnose --measure; do
+		# shellcheck disable=SC2086
+		run --separate-stderr kp-shuffle $o data
+		equal "$status" 6
+		[[ $stderr == "kp-shuffle: $PWD/data/blocks-00000.kpb: block "*": No such file or directory" ]]
+	done
+	mkdir data/blocks-00000.kpb
+	run --separate-stderr kp-shuffle --as csv data
+	equal "$status" 6
+	[[ $stderr == *"/blocks-00000.kpb: block "* ]]
+}
+
 @test "a reader that stops early stops it silently" {
 	make_csv 60000
 	make_data

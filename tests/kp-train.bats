@@ -467,6 +467,16 @@ same_models() {
 	no_workers_left
 }
 
+@test "a block file that is gone or unreadable is named, exit 6" {
+	mv small/blocks-00000.kpb kept
+	run -6 --separate-stderr kp-train -q -p 2 -o run "${learn[@]}" small
+	[[ $stderr =~ ^"kp-train: worker "[01]": $PWD/small/blocks-00000.kpb: block "[0-9]+": No such file or directory"$ ]]
+	mkdir small/blocks-00000.kpb
+	run -6 --separate-stderr kp-train -q -p 2 -o run "${learn[@]}" small
+	[[ $stderr =~ ^"kp-train: worker "[01]": $PWD/small/blocks-00000.kpb: block "[0-9]+": " ]]
+	no_workers_left
+}
+
 @test "a file size limit ends the run with a named error, and it resumes" {
 	run -1 --separate-stderr bash -c 'ulimit -f 4; exec kp-train -q -p 2 \
 	    -o run --learner logistic --param l2=log:1e-6:1e-1 \

@@ -261,23 +261,37 @@ dataset_read_facts(struct dataset *d, size_t group, struct group_facts *f,
 			 group);
 }
 
+/* A block that cannot be had leaves the dataset incomplete, which is not the
+ * system's fault, unless it is short of something. */
+static int
+unreadable(struct error *err)
+{
+	bool shortage = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+
+	if (err->code == EXIT_CANNOT && !shortage)
+		err->code = EXIT_CORRUPT;
+	return -1;
+}
+
 /* One block file is open at a time, so that a dataset of many needs few
  * descriptors. */
 static int
-open_block_file(struct dataset *d, uint32_t file, struct error *err)
+open_block_file(struct dataset *d, size_t block, struct error *err)
 {
+	uint32_t file = d->index.block[block].file;
 	struct strbuf base = STRBUF_INIT;
 
 	manifest_block_file(file, &base);
 	io_join(&d->name, d->path, base.buf);
 	strbuf_release(&base);
-	if (d->block_fd >= 0 && d->block_file == file)
-		return 0;
-	if (d->block_fd >= 0)
-		close(d->block_fd);
-	d->block_fd = io_open_read(d->name.buf, err);
-	d->block_file = file;
-	return d->block_fd < 0 ? -1 : 0;
+	if (d->block_fd < 0 || d->block_file != file) {
+		if (d->block_fd >= 0)
+			close(d->block_fd);
+		d->block_fd = open(d->name.buf, O_RDONLY | O_CLOEXEC);
+		d->block_file = file;
+	}
+	strbuf_addf(&d->name, ": block %zu", block);
+	return d->block_fd < 0 ? error_sys(err, "%s", d->name.buf) : 0;
 }
 
 int
@@ -288,12 +302,10 @@ dataset_read_block(struct dataset *d, size_t block,
 	const struct index_block *at = &d->index.block[block];
 	struct frame frame;
 
-	if (open_block_file(d, at->file, err) < 0)
-		return -1;
-	strbuf_addf(&d->name, ": block %zu", block);
-	if (frame_pread(d->block_fd, d->name.buf, at->offset, at->bytes,
+	if (open_block_file(d, block, err) < 0 ||
+	    frame_pread(d->block_fd, d->name.buf, at->offset, at->bytes,
 			&d->buf, &frame, err) < 0)
-		return -1;
+		return unreadable(err);
 	if (frame.type != FRAME_BLOCK ||
 	    block_content(frame.payload, frame.payload_bytes) != at->content)
 		return error_set(err, EXIT_CORRUPT,

@@ -95,7 +95,8 @@ uint64_t dataset_fingerprint(const struct dataset *d);
 /* Reads and checks the GROUP frame of a group; the caller releases f. */
 int dataset_read_facts(struct dataset *d, size_t group, struct group_facts *f,
 		       struct error *err);
-/* Reads, checks and decodes block number `block` of the index into b. */
+/* Reads, checks and decodes block number `block` of the index into b.  One
+ * that is damaged, or in a file that cannot be read, is EXIT_CORRUPT. */
 int dataset_read_block(struct dataset *d, size_t block,
 		       const struct group_facts *facts, struct block *b,
 		       struct error *err);
