@@ -520,16 +520,71 @@ resumes_at() {
 	    kp-shuffle --resume place --seed 2 in
 	fails 2 'kp-shuffle: place: made with other options' \
 	    kp-shuffle --resume place --format csv in
+	fails 2 'kp-shuffle: place: made with other options' \
+	    kp-shuffle --resume place --header in
 	sed '5s/0/1/' in >other
+	touch -r in other
 	fails 6 'kp-shuffle: place: other has changed since, or is another' \
 	    kp-shuffle --resume place other
+	cp -p in copy
+	equal "$(kp-shuffle --resume place copy 2>&1)" ''
 	touch in
-	equal "$(kp-shuffle --resume place in 2>&1)" ''
+	fails 6 'kp-shuffle: place: in has changed since, or is another' \
+	    kp-shuffle --resume place in
 	echo '{}' >place
 	run --separate-stderr kp-shuffle --resume place in
 	equal "$status" 6
 	fails 1 'kp-shuffle: none: No such file or directory' \
 	    kp-shuffle --resume none in
+}
+
+@test "a change that no sample has is found all the same" {
+	lines 400000 >in
+	kp-shuffle --state place in >/dev/null
+	printf X | dd of=in bs=1 seek=100000 conv=notrunc status=none
+	fails 6 'kp-shuffle: place: in has changed since, or is another' \
+	    kp-shuffle --resume place in
+	# of a pipe, all bytes count, and no time
+	cat in | kp-shuffle --state place >/dev/null
+	equal "$(cat in | kp-shuffle --resume place 2>&1)" ''
+	printf Y | dd of=in bs=1 seek=100000 conv=notrunc status=none
+	run --separate-stderr pipeline "cat in | kp-shuffle --resume place"
+	equal "$status" 6
+	equal "$stderr" 'kp-shuffle: place: standard input has changed since, or is another'
+}
+
+@test "a file that is altered meanwhile is told, one that grows is not" {
+	lines 100000 >want
+	for m in corgipile none epoch window; do
+		for change in alter grow; do
+			cat want >in
+			rm -f pipe
+			mkfifo pipe
+			kp-shuffle --buffer 200K --epochs 3 --method $m in \
+			    >pipe 2>err &
+			pid=$!
+			exec 5<pipe
+			head -c 1000 <&5 >/dev/null
+			if [ $change = alter ]; then
+				printf X | dd of=in bs=1 seek=500 \
+				    conv=notrunc status=none
+			else
+				echo more >>in
+			fi
+			cat <&5 >rest
+			exec 5<&-
+			status=0
+			wait $pid || status=$?
+			if [ $change = alter ]; then
+				equal "$status" 6
+				equal "$(cat err)" \
+				    'kp-shuffle: in: changed while it was read'
+			else
+				equal "$status" 0
+				equal "$(grep -c more rest)" 0
+			fi
+		done
+	done
 }
 
 # sorted_csv N: a label, sorted, a feature that follows it and one that does not

@@ -36,6 +36,8 @@ struct textfile {
 	const char *line_end; /* of the file */
 	struct strbuf header;
 	double record_bytes;
+	bool spooled;
+	struct stat opened; /* of what is not: when it was opened */
 	uint64_t fingerprint;
 	_Atomic uint64_t bytes_read;
 	const struct text_kernel *kernel;
@@ -76,16 +78,18 @@ read_at(struct textfile *t, void *p, size_t n, uint64_t at, struct error *err)
 }
 
 /* Copies all there is to a file of our own, which takes the place of fd; of
- * nothing none is made. */
+ * nothing none is made.  The fingerprint is that of all bytes. */
 static int
 spool(struct textfile *t, const char *tmpdir, struct error *err)
 {
 	int from = t->fd;
 	char *buffer = xmalloc(COPY_BYTES);
+	struct hash_stream *hash = hash_stream_new(0);
 	ssize_t n;
 	int ret = 0;
 
 	t->size = 0;
+	t->spooled = true;
 	do {
 		n = read(from, buffer, COPY_BYTES);
 		if (n < 0 && errno == EINTR)
@@ -98,8 +102,12 @@ spool(struct textfile *t, const char *tmpdir, struct error *err)
 			 (t->fd < 0 || io_write_all(t->fd, buffer, (size_t)n,
 						    tmpdir, err) < 0))
 			ret = -1;
+		if (n > 0)
+			hash_stream_add(hash, buffer, (size_t)n);
 		t->size += n > 0 ? (uint64_t)n : 0;
 	} while (n != 0 && ret == 0);
+	t->fingerprint = hash_stream_value(hash);
+	hash_stream_free(hash);
 	free(buffer);
 	if (from != STDIN_FILENO && from != t->fd)
 		close(from);
@@ -130,6 +138,7 @@ open_input(struct textfile *t, const struct textfile_options *o,
 		return spool(t, o->tmpdir, err);
 	t->origin = (uint64_t)at;
 	t->size = st.st_size > at ? (uint64_t)(st.st_size - at) : 0;
+	t->opened = st;
 	return 0;
 }
 
@@ -207,14 +216,17 @@ look_at_end(struct textfile *t, struct error *err)
 	return 0;
 }
 
+/* Of all that is ours, header too: the fingerprint is not to depend on whether
+ * the first record is taken for one. */
 static int
 take_samples(struct textfile *t, struct error *err)
 {
 	size_t n = t->size > SAMPLES * SAMPLE_BYTES ? SAMPLE_BYTES : t->size;
 	size_t samples = n < t->size ? SAMPLES : n > 0;
 	char *buffer = xmalloc(n + TEXT_SLACK);
-	uint64_t h = hash64_seeded(t->header.buf, t->header.len, t->size);
-	uint64_t lines = 0;
+	const uint64_t time[] = {t->size, (uint64_t)t->opened.st_mtim.tv_sec,
+				 (uint64_t)t->opened.st_mtim.tv_nsec};
+	uint64_t h = hash64(time, sizeof(time)), lines = 0;
 	int ret = 0;
 
 	for (size_t i = 0; i < samples && ret == 0; i++) {
@@ -230,7 +242,8 @@ take_samples(struct textfile *t, struct error *err)
 		lines += t->kernel->count(buffer, n, false, &inside);
 	}
 	free(buffer);
-	t->fingerprint = h;
+	if (!t->spooled)
+		t->fingerprint = h;
 	t->record_bytes = (double)(samples * n) / (double)(lines ? lines : 1);
 	return ret;
 }
@@ -244,8 +257,8 @@ textfile_open(const struct textfile_options *o, struct error *err)
 	t->format = o->format;
 	strbuf_init(&t->header);
 	t->kernel = text_kernel_choose();
-	if (open_input(t, o, err) < 0 || look_at_start(t, o->header, err) < 0 ||
-	    look_at_end(t, err) < 0 || take_samples(t, err) < 0) {
+	if (open_input(t, o, err) < 0 || take_samples(t, err) < 0 ||
+	    look_at_start(t, o->header, err) < 0 || look_at_end(t, err) < 0) {
 		textfile_free(t);
 		return NULL;
 	}
@@ -307,6 +320,28 @@ textfile_bytes_read(const struct textfile *t)
 {
 	return atomic_load_explicit(&((struct textfile *)t)->bytes_read,
 				    memory_order_relaxed);
+}
+
+int
+textfile_check(const struct textfile *t, struct error *err)
+{
+	const struct stat *was = &t->opened;
+	struct stat st;
+
+	if (t->spooled)
+		return 0;
+	if (fstat(t->fd, &st) < 0)
+		return error_sys(err, "%s", t->name);
+	if (st.st_size < was->st_size)
+		return error_set(err, EXIT_CORRUPT,
+				 "%s: became shorter while it was read",
+				 t->name);
+	if (st.st_size == was->st_size &&
+	    (st.st_mtim.tv_sec != was->st_mtim.tv_sec ||
+	     st.st_mtim.tv_nsec != was->st_mtim.tv_nsec))
+		return error_set(err, EXIT_CORRUPT,
+				 "%s: changed while it was read", t->name);
+	return 0;
 }
 
 static int

@@ -51,11 +51,17 @@ bool textfile_quotes(const struct textfile *t);	     /* of textscan */
 const char *textfile_header(const struct textfile *t, size_t *n);
 /* Bytes of all records, the line end that was supplied included. */
 uint64_t textfile_bytes(const struct textfile *t);
-/* Mean bytes of a record, from samples all over the file. */
+/* Mean bytes of a record, from samples all over the file, header too. */
 double textfile_record_bytes(const struct textfile *t);
-/* Hash of the file's size and of the samples: 64 of 16 KB, evenly spaced, the
- * first and the last bytes among them; up to 1 MB, of all. */
+/* Hash of the file's size, of the time when it was last changed, and of the
+ * samples: 64 of 16 KB, evenly spaced, the first and the last bytes among them;
+ * up to 1 MB, of all.  Of what was copied to tmpdir, of all bytes.  The same
+ * with a header and without. */
 uint64_t textfile_fingerprint(const struct textfile *t);
+/* EXIT_CORRUPT if the file has been written to since it was opened, by its
+ * time, or is shorter; one that has grown is as good as before, as only what
+ * was there is read. */
+int textfile_check(const struct textfile *t, struct error *err);
 /* Read from the file so far, for whatever purpose. */
 uint64_t textfile_bytes_read(const struct textfile *t);
 

@@ -20,7 +20,8 @@ struct textpipe {
 	struct error failure;
 };
 
-/* Fills the next: 1, 0 if there is none, -1. */
+/* Fills the next: 1, 0 if there is none, -1.  Where an epoch begins and after
+ * the last the file must be what it was. */
 static int
 fill(struct textpipe *p, struct textbuffer *b, struct error *err)
 {
@@ -31,6 +32,9 @@ fill(struct textpipe *p, struct textbuffer *b, struct error *err)
 		s->epoch++;
 		s->buffer = 0;
 	}
+	if ((s->buffer == 0 || s->epoch >= s->end) &&
+	    textfile_check(s->src.file, err) < 0)
+		return -1;
 	if (s->epoch >= s->end)
 		return 0;
 	if (textbuffer_fill(b, s->epoch, s->buffer, err) < 0)
