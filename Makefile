@@ -124,8 +124,11 @@ check: deps all layers $(unit) $(bench)
 check-slow: deps all
 	@$(RUN_TESTS) $(wildcard tests/slow/*.bats)
 
+# shuffle.sh runs these itself.
+tables := $(patsubst %,tests/bench/%.sh,kp-shuffle sgd mlp epoch-io)
+
 bench: deps all $(bench)
-	@for t in $(wildcard tests/bench/*.sh); do \
+	@for t in $(filter-out $(tables),$(wildcard tests/bench/*.sh)); do \
 	    KP_BIN=$(CURDIR)/$(B)/bin $$t || exit 1; done
 
 fuzz: $(fuzz)

@@ -5,7 +5,9 @@
 #
 #	KP_BENCH_ROWS=4000000 tests/bench/shuffle.sh [TABLE...]
 #
-# TABLEs are learners, methods, buffers, feature, sparse, flights; default all.
+# TABLEs are learners, methods, buffers, feature, sparse, flights, and those of
+# speed, which have scripts of their own beside this one: text (kp-shuffle.sh),
+# packs (sgd.sh), nets (mlp.sh), disk (epoch-io.sh).  The default is all.
 # KP_BENCH_ROWS rows are generated (default 1,000,000; see gendata.c); what is
 # claimed is of 4,000,000.  SEED is of data and orders (default 1).
 #
@@ -306,9 +308,14 @@ table_flights() {
 	flights_lines 128
 }
 
+table_text() { "$BENCH/kp-shuffle.sh"; }
+table_packs() { "$BENCH/sgd.sh"; }
+table_nets() { "$BENCH/mlp.sh"; }
+table_disk() { "$BENCH/epoch-io.sh"; }
+
 printf '%s rows, seed %s; means of the last five epochs (worst of them)\n' \
     "$ROWS" "$SEED"
-for table in "${@:-learners methods buffers feature sparse flights}"; do
+for table in "${@:-learners methods buffers feature sparse flights text packs nets disk}"; do
 	for t in $table; do
 		"table_$t"
 	done
