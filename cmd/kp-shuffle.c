@@ -16,10 +16,10 @@
 
 #define THREADS_MAX 64
 
-static const char *method = "corgipile", *format;
+static const char *method = "corgipile", *format, *block_size;
 static const char *buffer, *rank, *state, *resume, *tmpdir;
 static const char *as, *group, *split;
-static uint64_t block_bytes, memory_bytes;
+static uint64_t memory_bytes;
 static int64_t seed = 1, epochs = 1, epoch = -1, threads = 1;
 static bool header, even, single_buffer, stats;
 static const char *label;
@@ -29,7 +29,7 @@ static bool diagnose, measure, json;
 static const struct opt options[] = {
     {"method", 0, OPT_STRING, &method, "METHOD",
      "corgipile, or to compare: none, once, epoch, window, mrs, block", 0, 0},
-    {"block-size", 0, OPT_BYTES, &block_bytes, "SIZE",
+    {"block-size", 0, OPT_STRING, &block_size, "SIZE",
      "bytes of a block (default 10M; less, so that a buffer has\n"
      "100 blocks)",
      0, 0},
@@ -147,6 +147,18 @@ temporary_folder(void)
 	return tmpdir && *tmpdir ? tmpdir : "/tmp";
 }
 
+/* 0: not said */
+static uint64_t
+parse_block_size(void)
+{
+	uint64_t bytes = 0;
+
+	if (block_size && (opt_parse_bytes(block_size, &bytes) < 0 || !bytes))
+		dief(EXIT_USAGE, "--block-size: not a size: \"%s\"",
+		     block_size);
+	return bytes;
+}
+
 static struct textshuffle_options
 text_options(const char *path)
 {
@@ -158,7 +170,7 @@ text_options(const char *path)
 	    .first_epoch = epoch < 0 ? 0 : (uint64_t)epoch,
 	    .epochs = (uint64_t)epochs,
 	    .part = parse_rank(rank),
-	    .block_bytes = block_bytes,
+	    .block_bytes = parse_block_size(),
 	    .threads = (unsigned)threads,
 	    .single_buffer = single_buffer,
 	    .state_path = state,
@@ -180,10 +192,8 @@ text_options(const char *path)
 static void
 advise(const struct textshuffle_options *o, const struct textshuffle_facts *f)
 {
-	bool blocks =
-	    o->method == SHUFFLE_CORGIPILE || o->method == SHUFFLE_BLOCK;
-
-	if (!blocks || f->covers || f->buffer_blocks >= TEXTSHUFFLE_GOOD_BLOCKS)
+	if (o->method != SHUFFLE_CORGIPILE || f->covers ||
+	    f->buffer_blocks >= TEXTSHUFFLE_GOOD_BLOCKS)
 		return;
 	warning("a buffer has %zu blocks, too few to mix well; "
 		"--block-size %" PRIu64 " gives %d",
@@ -294,7 +304,7 @@ refuse_options(const char *path, bool dataset)
 		const char *name;
 		bool given, of_dataset;
 	} o[] = {
-	    {"block-size", block_bytes != 0, false},
+	    {"block-size", block_size != NULL, false},
 	    {"format", format != NULL, false},
 	    {"header", header, false},
 	    {"tmpdir", tmpdir != NULL, false},
@@ -316,10 +326,8 @@ refuse_options(const char *path, bool dataset)
 static void
 advise_data(const struct datashuffle_spec *p, const struct datashuffle_facts *f)
 {
-	bool blocks =
-	    p->method == SHUFFLE_CORGIPILE || p->method == SHUFFLE_BLOCK;
-
-	if (!blocks || f->covers || f->buffer_blocks >= DATASHUFFLE_GOOD_BLOCKS)
+	if (p->method != SHUFFLE_CORGIPILE || f->covers ||
+	    f->buffer_blocks >= DATASHUFFLE_GOOD_BLOCKS)
 		return;
 	warning("a buffer has about %zu blocks of %s, too few to mix well; "
 		"kp-featurize --block-size %" PRIu64 " gives %d",

@@ -235,6 +235,27 @@ frames() {
 	[[ $stderr == *"/blocks-00000.kpb: block "*": truncated"* ]]
 }
 
+@test "the state is of where the reader stopped" {
+	make_csv 60000
+	make_data
+	for o in '--as csv' '--as stream' '--as csv --single-buffer' \
+	    '--as csv --method once'; do
+		set -- --epochs 5 $o
+		kp-shuffle "$@" data 2>/dev/null >want
+		run --separate-stderr pipeline \
+		    "kp-shuffle $* --state state data | head -c 2000000 >part"
+		equal "$status" 141
+		at=$(jq .bytes state)
+		# a whole pipe and a piece may be written and not be read
+		[ "$at" -ge 900000 ]
+		[ "$at" -le 4000000 ]
+		[[ $o != *csv* ]] || {
+			head -c "$at" want
+			kp-shuffle "$@" --resume state data 2>/dev/null
+		} | cmp - want
+	done
+}
+
 @test "a block file that is gone or unreadable is told with the block" {
 	make_csv
 	make_data

@@ -294,6 +294,8 @@ No such file or directory" \
 	equal "$(kp-shuffle --buffer 10K --block-size 73 in 2>&1 >/dev/null)" ''
 	# all of it in one buffer is a full shuffle
 	equal "$(kp-shuffle --buffer 1M --block-size 50K in 2>&1 >/dev/null)" ''
+	equal "$(kp-shuffle --buffer 10K --block-size 1K --method block in \
+	    2>&1 >/dev/null)" ''
 	equal "$(kp-shuffle --buffer 10K --block-size 1K --method none in \
 	    2>&1 >/dev/null)" ''
 }
@@ -344,6 +346,10 @@ No such file or directory" \
 	    kp-shuffle --format tsv in
 	fails 2 'kp-shuffle: --buffer: neither a share up to 100% nor a size: "0"' \
 	    kp-shuffle --buffer 0 in
+	for s in 0 0M x; do
+		fails 2 "kp-shuffle: --block-size: not a size: \"$s\"" \
+		    kp-shuffle --block-size $s in
+	done
 	fails 2 'kp-shuffle: --buffer: at most 4080M' \
 	    kp-shuffle --buffer 5G in
 	for r in 1 1/1 2/2 -1/2 a/b 0/0 /2 0/ 0/2/3; do

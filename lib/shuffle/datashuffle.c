@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -539,16 +540,28 @@ datashuffle_run(struct datashuffle *r, int fd, const char *name,
 		struct datashuffle_stats *stats, struct error *err)
 {
 	struct error unsaved = ERROR_NONE;
-	int ret = start(r, fd, name, err);
+	void (*on_pipe)(int) = SIG_IGN;
+	bool deserted;
+	int ret;
 
+	/* An end of the reader must leave time to write the state. */
+	if (r->spec.state)
+		on_pipe = signal(SIGPIPE, SIG_IGN);
+	ret = start(r, fd, name, err);
+	errno = 0;
 	if (ret == 0 && r->sink)
 		ret = write_all(r, err);
+	deserted = ret < 0 && errno == EPIPE;
 	stop_thread(r);
 	if (state_keeper_end(r->keeper, &unsaved) < 0 && ret == 0) {
 		*err = unsaved;
 		ret = -1;
 	}
 	r->keeper = NULL;
+	if (r->spec.state)
+		signal(SIGPIPE, on_pipe);
+	if (deserted && on_pipe != SIG_IGN)
+		raise(SIGPIPE);
 	r->stats.bytes_written = r->sink ? datasink_bytes(r->sink) : 0;
 	*stats = r->stats;
 	return ret;

@@ -17,10 +17,6 @@
 
 /* Design effects that chance alone may give, for a sample of 24 blocks. */
 #define EFFECT_OF_CHANCE 3
-/* Below this share between blocks, stored order only drifts: in a logistic
- * regression with a label whose share changes once half-way, it cost 0.2 points
- * of accuracy; 0.04 cost 0.8, 0.25 cost 5. */
-#define ICC_OF_DRIFT 0.01
 #define BLOCKS_LEAST 10
 #define BLOCK_BYTES_LEAST ((double)(64 << 10))
 
@@ -274,7 +270,7 @@ diagnose(struct rowsource *s, const struct diagnose_spec *spec,
 
 	*d = (struct diagnosis){0};
 	if (s->nblock < 2)
-		return error_set(err, EXIT_USAGE,
+		return error_set(err, EXIT_DATA,
 				 "%s: all in one block: nothing to compare "
 				 "(make blocks smaller)",
 				 s->name);

@@ -108,6 +108,22 @@ add_buffer(const struct diagnosis *d, struct strbuf *out)
 			    "", d->imbalance);
 }
 
+/* A feature may differ from block to block as it likes. */
+static void
+add_drift(const struct diagnosis *d, struct strbuf *out)
+{
+	strbuf_addstr(out, "Plain stored order is nearly safe: ");
+	if (d->feature_icc >= ICC_OF_DRIFT)
+		strbuf_addf(out,
+			    "blocks differ in %s, but the label and what is "
+			    "learnt of it only a little (less than 1 %% of "
+			    "the variance).\n",
+			    d->feature);
+	else
+		strbuf_addstr(out, "blocks differ a little (less than 1 % of "
+				   "the variance).\n");
+}
+
 static void
 add_verdict(const struct diagnosis *d, struct strbuf *out)
 {
@@ -120,9 +136,7 @@ add_verdict(const struct diagnosis *d, struct strbuf *out)
 				   "shuffled.\n");
 		return;
 	case STORED_DRIFT:
-		strbuf_addstr(
-		    out, "Plain stored order is nearly safe: blocks differ "
-			 "a little (less than 1 % of the variance).\n");
+		add_drift(d, out);
 		return;
 	case STORED_UNSAFE:
 		strbuf_addstr(out, "Plain stored order is not safe: ");

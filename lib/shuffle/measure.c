@@ -293,7 +293,7 @@ check_sizes(const struct measure_rows *rows, size_t batch, struct error *err)
 				 "%zu records are too many to measure",
 				 rows->n);
 	if (rows->n < 2 || rows->n < batch)
-		return error_set(err, EXIT_USAGE,
+		return error_set(err, EXIT_DATA,
 				 "%zu records do not fill a batch of %zu",
 				 rows->n, batch < 2 ? 2 : batch);
 	return 0;
@@ -310,7 +310,7 @@ measure_epoch(const struct measure_rows *rows, struct order *o, uint64_t epoch,
 
 	e.tuple = order_tuples(o, epoch, &e.n);
 	if (e.n < m->batch) {
-		ret = error_set(err, EXIT_USAGE,
+		ret = error_set(err, EXIT_DATA,
 				"an epoch of %zu records does not fill a "
 				"batch of %zu",
 				e.n, m->batch);

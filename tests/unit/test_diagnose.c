@@ -281,7 +281,7 @@ one_block_is_refused(void)
 	struct diagnosis d;
 	struct error err;
 
-	CHECK_ERROR(diagnose(&s, &spec, &d, &err), err, EXIT_USAGE,
+	CHECK_ERROR(diagnose(&s, &spec, &d, &err), err, EXIT_DATA,
 		    "made: all in one block: nothing to compare (make blocks "
 		    "smaller)");
 }

@@ -138,7 +138,7 @@ too_few_are_refused(void)
 	struct measurement m;
 	struct error err;
 
-	CHECK_ERROR(measure(&rows, &order, &spec, &m, &err), err, EXIT_USAGE,
+	CHECK_ERROR(measure(&rows, &order, &spec, &m, &err), err, EXIT_DATA,
 		    "3 records do not fill a batch of 128");
 }
 

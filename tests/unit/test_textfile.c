@@ -1,11 +1,13 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "shuffle/textfile.h"
 
 static char path[64];
+static struct timespec written = {1000000, 5}; /* when, files are made to say */
 
 static void
 put_file(const char *p, size_t n)
@@ -14,6 +16,8 @@ put_file(const char *p, size_t n)
 
 	fwrite(p, 1, n, f);
 	fclose(f);
+	utimensat(AT_FDCWD, path, (const struct timespec[2]){written, written},
+		  0);
 }
 
 static struct textfile *
@@ -176,6 +180,14 @@ fingerprints(void)
 	b = open_text(text, TEXT_LINES, false);
 	CHECK(textfile_fingerprint(a) == textfile_fingerprint(b));
 	textfile_free(b);
+	b = open_text(text, TEXT_CSV, true);
+	CHECK(textfile_fingerprint(a) == textfile_fingerprint(b));
+	textfile_free(b);
+	written.tv_nsec++;
+	b = open_text(text, TEXT_LINES, false);
+	CHECK(textfile_fingerprint(a) != textfile_fingerprint(b));
+	textfile_free(b);
+	written.tv_nsec--;
 	first = textfile_fingerprint(a);
 	textfile_free(a);
 	text[sizeof(text) - 2] = 'y';
@@ -187,6 +199,29 @@ fingerprints(void)
 	CHECK(first != last && textfile_fingerprint(a) != first &&
 	      textfile_fingerprint(a) != last);
 	textfile_free(a);
+}
+
+static void
+changes(void)
+{
+	struct textfile *t = open_text("a\nb\n", TEXT_LINES, false);
+	struct strbuf want = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+
+	CHECK_OK(textfile_check(t, &err), err);
+	put_file("a\nb\nc\n", 6);
+	written.tv_nsec++;
+	put_file("a\nb\nc\n", 6);
+	CHECK_OK(textfile_check(t, &err), err);
+	put_file("a\nc\n", 4);
+	strbuf_addf(&want, "%s: changed while it was read", path);
+	CHECK_ERROR(textfile_check(t, &err), err, EXIT_CORRUPT, want.buf);
+	put_file("a\n", 2);
+	strbuf_reset(&want);
+	strbuf_addf(&want, "%s: became shorter while it was read", path);
+	CHECK_ERROR(textfile_check(t, &err), err, EXIT_CORRUPT, want.buf);
+	strbuf_release(&want);
+	textfile_free(t);
 }
 
 static void
@@ -216,6 +251,7 @@ main(void)
 	if (fd < 0)
 		return 1;
 	close(fd);
+	check_run("a file that has changed or shrunk is told", changes);
 	check_run("lines are cut at the first to begin in a block",
 		  blocks_of_lines);
 	check_run("csv is cut outside of quotes", blocks_of_csv);
