@@ -319,10 +319,25 @@ No such file or directory" \
 		echo
 		lines 100
 	} >in
-	fails 3 'kp-shuffle: block 2: in: byte 1199 is in a record longer than 4096 bytes' \
-	    kp-shuffle --buffer 4K --block-size 400 --method none in
-	fails 3 'kp-shuffle: in: byte 1000 is in a record longer than 4096 bytes' \
+	wants='in: the record at byte 1000 has 5001 bytes, more than a buffer: give --buffer'
+	fails 3 "kp-shuffle: $wants 5K at least" \
 	    kp-shuffle --buffer 4K --block-size 400 --format csv in
+	fails 3 "kp-shuffle: $wants 10K at least" \
+	    kp-shuffle --buffer 8K --block-size 400 --format csv \
+	    --rank 0/2 in
+	run --separate-stderr kp-shuffle --buffer 4K --block-size 400 in
+	equal "$status" 3
+	[[ $stderr == *": $wants 5K at least" ]]
+	for f in lines csv; do
+		kp-shuffle --buffer 5K --block-size 400 --format $f in \
+		    2>/dev/null >out
+		same_records in out
+		for m in none block once epoch window; do
+			kp-shuffle --buffer 4K --block-size 400 --method $m \
+			    --format $f in >out
+			same_records in out
+		done
+	done
 	kp-shuffle --buffer 8K --block-size 400 in >out 2>/dev/null
 	same_records in out
 }
@@ -666,7 +681,7 @@ print(json.load(sys.stdin)[sys.argv[1]])' "$1"
 	    kp-shuffle --diagnose in
 	fails 2 'kp-shuffle: --label: in has no column "w"' \
 	    kp-shuffle --diagnose --format csv --header --label w in
-	fails 2 'kp-shuffle: in: all in one block: nothing to compare (make blocks smaller)' \
+	fails 3 'kp-shuffle: in: all in one block: nothing to compare (make blocks smaller)' \
 	    kp-shuffle --diagnose --format csv --header --label y in
 }
 

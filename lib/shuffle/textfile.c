@@ -344,13 +344,72 @@ textfile_check(const struct textfile *t, struct error *err)
 	return 0;
 }
 
+/* Where the line begins in which byte `at` is. */
 static int
-too_long(const struct textfile *t, uint64_t at, struct error *err)
+find_line_start(struct textfile *t, uint64_t at, uint64_t *start,
+		struct error *err)
 {
+	char buffer[16 << 10];
+
+	for (*start = at; *start > 0;) {
+		size_t n = *start < sizeof(buffer) ? *start : sizeof(buffer);
+		const char *lf;
+
+		if (textfile_read(t, (struct text_run){*start - n, n}, buffer,
+				  err) < 0)
+			return -1;
+		lf = memrchr(buffer, '\n', n);
+		if (lf) {
+			*start -= (uint64_t)(buffer + n - lf - 1);
+			return 0;
+		}
+		*start -= n;
+	}
+	return 0;
+}
+
+/* Where the record ends that begins at `start`, the last one at the latest. */
+static int
+find_record_end(struct textfile *t, uint64_t start, uint64_t *end,
+		struct error *err)
+{
+	uint64_t all = textfile_bytes(t);
+	char buffer[16 << 10];
+	bool inside = false;
+
+	for (uint64_t at = start; at < all; at += sizeof(buffer)) {
+		size_t n =
+		    all - at < sizeof(buffer) ? all - at : sizeof(buffer);
+
+		if (textfile_read(t, (struct text_run){at, n}, buffer, err) < 0)
+			return -1;
+		for (size_t i = 0; i < n; i++) {
+			inside ^= buffer[i] == '"' && textfile_quotes(t);
+			if (buffer[i] == '\n' && !inside) {
+				*end = at + i + 1;
+				return 0;
+			}
+		}
+	}
+	*end = all;
+	return 0;
+}
+
+/* The record in which byte `at` is, of CSV its first. */
+static int
+too_long(struct textfile *t, uint64_t at, struct error *err)
+{
+	uint64_t start = at, end, parts = t->cut.buffers ? t->cut.buffers : 1;
+
+	if ((!textfile_quotes(t) && find_line_start(t, at, &start, err) < 0) ||
+	    find_record_end(t, start, &end, err) < 0)
+		return -1;
 	return error_set(err, EXIT_DATA,
-			 "%s: byte %" PRIu64
-			 " is in a record longer than %" PRIu64 " bytes",
-			 t->name, t->origin_byte + at, t->cut.longest);
+			 "%s: the record at byte %" PRIu64 " has %" PRIu64
+			 " bytes, more than a buffer: give --buffer %" PRIu64
+			 "K at least",
+			 t->name, t->origin_byte + start, end - start,
+			 (end - start + 1023) / 1024 * parts);
 }
 
 /* --- the pass over the file --- */

@@ -69,10 +69,11 @@ struct text_blocks {
 	uint64_t block_bytes; /* S >= 1; at most 2^32 - 2 blocks */
 	uint64_t longest;     /* what a record may have, header too */
 	bool count;	      /* the records of each block are wanted */
+	uint32_t buffers;     /* that share --buffer, for messages; 0: one */
 };
 /* Cuts the file into blocks; once, before what is below.  A longer record is
- * EXIT_DATA "FILE: byte N is in a record longer than M bytes", found at once
- * by a pass, or else when its block is asked for. */
+ * EXIT_DATA, found at once by a pass, or else when its block is asked for; the
+ * message has its first byte, its length, and the --buffer that holds it. */
 int textfile_cut(struct textfile *t, const struct text_blocks *b,
 		 struct error *err);
 size_t textfile_blocks(const struct textfile *t);

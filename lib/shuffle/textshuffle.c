@@ -203,7 +203,11 @@ open_all(struct textshuffle *t, struct error *err)
 	    choose_blocks_of_buffer(t, err) < 0 || choose_start(t, err) < 0)
 		return -1;
 	cut.block_bytes = stream ? STREAM_BLOCK : t->facts.block_bytes;
-	cut.longest = at_least(t->facts.buffer_bytes, 1);
+	/* What permutes no buffer may exceed it within the overhang. */
+	cut.longest =
+	    at_least(t->facts.buffer_bytes,
+		     t->o.method == SHUFFLE_CORGIPILE ? 1 : STREAM_BLOCK);
+	cut.buffers = t->o.part.ranks;
 	cut.count = t->o.part.even && !stream;
 	if (textfile_cut(t->file, &cut, err) < 0)
 		return -1;

@@ -41,7 +41,7 @@ check_blocks(const char *text, enum text_format format, uint64_t size,
 	struct textfile *t = open_text(text, format, false);
 	struct strbuf got = STRBUF_INIT;
 	struct error err = ERROR_NONE;
-	struct text_blocks cut = {size, 1000, false};
+	struct text_blocks cut = {size, 1000, false, 1};
 
 	CHECK_OK(textfile_cut(t, &cut, &err), err);
 	for (size_t i = 0; i < textfile_blocks(t); i++) {
@@ -85,7 +85,7 @@ check_end(const char *text, bool header, const char *head, const char *want)
 {
 	struct textfile *t = open_text(text, TEXT_LINES, header);
 	struct error err = ERROR_NONE;
-	struct text_blocks cut = {1000, 1000, false};
+	struct text_blocks cut = {1000, 1000, false, 1};
 	struct text_run run = {0, 0};
 	char buffer[256];
 	const char *got;
@@ -125,7 +125,7 @@ counted(void)
 	struct textfile *t =
 	    open_text("1\n2\n3\n4\n55555\n6\n", TEXT_LINES, true);
 	struct error err = ERROR_NONE;
-	struct text_blocks cut = {4, 100, true};
+	struct text_blocks cut = {4, 100, true, 1};
 	static const uint32_t want[] = {2, 2, 0, 1};
 
 	CHECK_OK(textfile_cut(t, &cut, &err), err);
@@ -137,13 +137,15 @@ counted(void)
 static void
 bad_text(void)
 {
-	struct text_blocks cut = {4, 6, false};
+	struct text_blocks cut = {4, 6, false, 1};
 	struct textfile *t = open_text("h\na\n123456\n7\n", TEXT_CSV, true);
 	struct strbuf want = STRBUF_INIT;
 	struct text_run run;
 	struct error err;
 
-	strbuf_addf(&want, "%s: byte 4 is in a record longer than 6 bytes",
+	strbuf_addf(&want,
+		    "%s: the record at byte 4 has 7 bytes, more than a "
+		    "buffer: give --buffer 1K at least",
 		    path);
 	CHECK_ERROR(textfile_cut(t, &cut, &err), err, EXIT_DATA, want.buf);
 	textfile_free(t);
@@ -151,7 +153,8 @@ bad_text(void)
 
 	t = open_text("a\n123456\n7\n", TEXT_LINES, false);
 	strbuf_addf(&want,
-		    "block 0: %s: byte 3 is in a record longer than 4 bytes",
+		    "block 0: %s: the record at byte 2 has 7 bytes, more "
+		    "than a buffer: give --buffer 1K at least",
 		    path);
 	cut.longest = 4;
 	CHECK_OK(textfile_cut(t, &cut, &err), err);
