@@ -294,13 +294,14 @@ table_of_run(const struct leaderboard *lb, const struct results *r)
 static void
 summarise(const struct results *r)
 {
-	uint64_t with_model = 0, by_objective = 0, by_few = 0;
+	uint64_t with_model = 0, by_objective = 0, by_few = 0, by_stream = 0;
 
 	for (size_t i = 0; i < r->ngroup; i++) {
 		const struct bundle_entry *e = &r->entry[i];
 
 		with_model += e->config >= 0;
 		by_objective += e->level == LEVEL_OBJECTIVE;
+		by_stream += e->level == LEVEL_PROGRESSIVE;
 		by_few += e->level == LEVEL_GROUP && e->holdout_rows < FEW_ROWS;
 	}
 	if (by_objective && by_objective == with_model)
@@ -311,6 +312,11 @@ summarise(const struct results *r)
 		info("%" PRIu64 " of %zu groups %s chosen on fewer than %d "
 		     "hold-out rows (see --min-holdout)",
 		     by_few, r->ngroup, by_few == 1 ? "was" : "were", FEW_ROWS);
+	if (by_stream)
+		info("%" PRIu64 " of %zu groups had no hold-out rows: their "
+		     "figures are of training rows, each before it was learnt "
+		     "from",
+		     by_stream, r->ngroup);
 	info("%zu group%s: %" PRIu64 " trained, %" PRIu64 " fallback, %" PRIu64
 	     " stopped, %" PRIu64 " failed",
 	     r->ngroup, r->ngroup == 1 ? "" : "s", r->count[GROUP_TRAINED],

@@ -254,3 +254,18 @@ l2_values() {
 	done
 	[ -s plan.json ]
 }
+
+@test "a parameter that no config looks at is refused, and what does is named" {
+	fails 2 'kp-plan: --param learning_rate does nothing under solver=auto: add --param solver=sgd or adam' \
+	    plan --param learning_rate=log:1e-4:1e-1 --search grid:6
+	fails 2 'kp-plan: --param tolerance does nothing under solver=sgd: it goes with solver=auto or lbfgs or owlqn' \
+	    plan --param solver=sgd --param tolerance=1e-4
+	fails 2 'kp-plan: --param nesterov does nothing under solver=adam: it goes with solver=sgd' \
+	    plan --param solver=adam --param nesterov=0
+	fails 2 'kp-plan: --param decay does nothing under schedule=constant: it goes with schedule=exponential or inverse' \
+	    plan --param solver=sgd --param schedule=constant --param decay=0.5
+	# One that looks is enough.
+	plan --epochs 3 --param solver=auto,sgd --param learning_rate=0.1 \
+	    >plan.json
+	[ -s plan.json ]
+}

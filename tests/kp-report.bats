@@ -49,6 +49,10 @@ setup() {
 	kp-train -q -p 1 --learner logistic --param l2=0,0.001,0.1 n.data \
 	    -o n
 	kp-report n | grep -qx "  note      2 of 3 groups chose the largest l2 tried"
+	# Of what makes no model simpler, too.
+	kp-train -q -p 1 --learner svm --param learning_rate=1e-7,1e-6,1e-5 \
+	    n.data -o rate
+	kp-report rate | grep -q "^  note      [23] of 3 groups chose the [a-z]* learning_rate tried$"
 	# Less than none is not to be had.
 	kp-train -q -p 1 --learner logistic --param l2=0 n.data -o zero
 	equal "$(kp-report zero | grep -c note)" 0

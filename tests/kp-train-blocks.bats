@@ -259,6 +259,32 @@ only_complete() {
 	    kp-train -q -o run "${six[@]}" --blocks -
 	equal "$(kp-select -q run | awk -F '\t' '{ n += $3 } END { print n }')" \
 	    "$(jq .totals.train two/manifest.json)"
+	equal "$(kp-select -q run | awk -F '\t' 'NR > 1 { print $7 }' | uniq)" \
+	    progressive
+	kp-select -q -o m.kpm run >/dev/null
+	equal "$(kp-select m.kpm | awk -F '\t' 'NR > 1 { print $7 }' | uniq)" \
+	    progressive
+	kp-report run | grep -q '^logloss .* rows, each before it was learnt from$'
+}
+
+@test "a group scored as it goes is not compared with those on hold-out rows" {
+	# Equal rows are in one part: groups of two different rows often have
+	# none to hold out.
+	head -1 two.csv >three.csv
+	awk -F , -v OFS=, 'NR > 1 { print } NR > 1 && NR < 32 {
+		$1 = "few" int(NR / 2); $5 = NR % 2
+		for (i = 0; i < 12; i++) print }' two.csv >>three.csv
+	featurize three.csv three
+	kp-shuffle three >three.kps
+	kp-train -q -o run "${six[@]}" --blocks three.kps
+	kp-select -q run >table
+	awk -F '\t' '$7 == "progressive" { print $1 }' table >seen
+	[ -s seen ]
+	equal "$(grep -c '^g' seen)" 0
+	kp-report run >report
+	grep -q "note      $(wc -l <seen) groups without hold-out rows left out" \
+	    report
+	equal "$(sed -n '/^  rank/,/^$/p' report | grep -cwFf seen)" 0
 }
 
 # --- interruptions ---

@@ -16,6 +16,7 @@
 
 #define JOURNAL_VERSION 2
 #define TRIAL_BYTES 36
+#define PROGRESSIVE UINT32_C(256) /* a bit of DONE's status */
 #define UNIT_BYTES 48
 /* Records buffered beyond this are worth a frame of their own. */
 #define BATCH_BYTES (1u << 20)
@@ -124,7 +125,7 @@ trial_done_put(const struct trial_done *t, struct strbuf *sb)
 	put_u32(sb, t->group);
 	put_u32(sb, t->config);
 	put_u32(sb, t->epoch);
-	put_u32(sb, (uint32_t)t->status);
+	put_u32(sb, (uint32_t)t->status | (t->progressive ? PROGRESSIVE : 0));
 	put_f64(sb, t->loss);
 	put_f64(sb, t->objective);
 	put_u32(sb, METRIC_COUNT);
@@ -157,6 +158,8 @@ trial_done_get(struct trial_done *t, struct cursor *c)
 	t->config = get_u32(c);
 	t->epoch = get_u32(c);
 	status = get_u32(c);
+	t->progressive = (status & PROGRESSIVE) != 0;
+	status &= ~PROGRESSIVE;
 	t->loss = get_f64(c);
 	t->objective = get_f64(c);
 	if (get_u32(c) != METRIC_COUNT || status > LANE_DIVERGED)

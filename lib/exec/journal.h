@@ -43,6 +43,8 @@ struct trial {
 struct trial_done {
 	uint32_t group, config, epoch;
 	enum lane_status status;
+	bool progressive; /* metrics are of training rows, each before it was
+			     learnt from: rows and weight too */
 	double loss, objective;
 	double metric[METRIC_COUNT]; /* hold-out; NaN where undefined */
 	double holdout_weight;

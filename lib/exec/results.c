@@ -54,6 +54,7 @@ gather_done(void *ctx, const struct trial_done *t)
 	    .weight = t->holdout_weight,
 	    .objective = t->objective,
 	    .thin = t->holdout_rows < g->r->min_holdout,
+	    .progressive = t->progressive,
 	};
 	return 0;
 }
@@ -76,6 +77,7 @@ take_done(void *ctx, const struct trial_done *t)
 			 lane_status_name(t->status));
 	e->epoch = t->epoch;
 	e->holdout_rows = t->holdout_rows;
+	g->r->progressive[t->group] = t->progressive;
 	e->holdout_weight = t->holdout_weight;
 	e->objective = t->objective;
 	memcpy(e->metric, t->metric, sizeof(e->metric));
@@ -352,6 +354,7 @@ open_all(struct results *r, const struct results_options *o, struct error *err)
 		return -1;
 	r->min_holdout = o->min_holdout;
 	r->entry = xcalloc(r->ngroup, sizeof(*r->entry));
+	r->progressive = xcalloc(r->ngroup, sizeof(*r->progressive));
 	r->chosen = xcalloc(r->plan.space.nconfig, sizeof(*r->chosen));
 	if (read_journal(r, o->run, err) < 0)
 		return -1;
@@ -382,6 +385,7 @@ results_release(struct results *r)
 	dataset_free(r->data);
 	arena_release(&r->arena);
 	free(r->entry);
+	free(r->progressive);
 	free(r->prior);
 	free(r->chosen);
 	*r = (struct results){0};

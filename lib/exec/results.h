@@ -45,7 +45,9 @@ struct results {
 	size_t ngroup, noutput;
 	struct bundle_entry *entry; /* [ngroup] fallback: only of groups
 				       without a model */
-	double *prior;		    /* [noutput] */
+	bool *progressive; /* [ngroup] the metrics are of its training rows,
+			      each before it was learnt from */
+	double *prior;	   /* [noutput] */
 	uint64_t count[BUNDLE_STATUS_COUNT]; /* groups by group_status */
 	uint64_t *chosen; /* [nconfig] groups that chose the config */
 	uint64_t min_holdout;

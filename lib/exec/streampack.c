@@ -176,6 +176,7 @@ first_score(const struct streampack_score *from, struct trial_done *d)
 	memcpy(d->metric, from->metric, sizeof d->metric);
 	d->holdout_weight = from->weight;
 	d->holdout_rows = from->rows;
+	d->progressive = true;
 }
 
 static void

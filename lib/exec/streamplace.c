@@ -64,8 +64,9 @@ streamplace_begin(struct streamplace *p, uint64_t number, uint64_t row,
 		return 0;
 	return error_set(err, EXIT_CORRUPT,
 			 "begins at row %" PRIu64 " of epoch %" PRIu64
-			 ", and the run is at row %" PRIu64
-			 " of epoch %" PRIu64,
+			 ", and the run is at row %" PRIu64 " of epoch %" PRIu64
+			 ": give it the stream from its start, or from a "
+			 "place no later",
 			 row, number, p->row, now);
 }
 

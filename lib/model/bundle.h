@@ -30,7 +30,7 @@ enum { FRAME_BUNDLE = 32, FRAME_MODEL = 33, FRAME_BUNDLE_INDEX = 34 };
 #define BUNDLE_VERSION 1
 #define BUNDLE_REASON_MAX 48
 #define BUNDLE_STATUS_COUNT 4 /* of exec's group_status */
-#define BUNDLE_LEVEL_COUNT 4  /* of plan's selection_level */
+#define BUNDLE_LEVEL_COUNT 5  /* of plan's selection_level */
 
 struct bundle_entry {
 	uint32_t status; /* exec's group_status, as number */

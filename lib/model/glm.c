@@ -46,9 +46,11 @@ static const struct learner_param params[GLM_PARAM_COUNT] = {
 		       .min = 1e-12,
 		       .max = 1e-1,
 		       .dflt = 1e-8,
+		       .use = {{GLM_SOLVER, 1u << GLM_AUTO | 1u << GLM_LBFGS |
+						1u << GLM_OWLQN}},
 		       .help = "lbfgs, owlqn: stop at this share of the "
 			       "first gradient"},
-    SGD_PARAM_TABLE(GLM_SGD_RULE, 1, SGD_AVERAGE_EPOCH),
+    SGD_PARAM_TABLE(GLM_SGD_RULE, GLM_SOLVER, GLM_SGD, 1, SGD_AVERAGE_EPOCH),
 };
 
 static int

@@ -54,6 +54,22 @@ learner_defaults(const struct learner *l)
 }
 
 bool
+learner_uses(const struct learner *l, const struct config *c, size_t param,
+	     size_t *of)
+{
+	for (size_t i = 0; i < 2; i++) {
+		const struct param_use *u = &l->param[param].use[i];
+
+		if (u->values == 0 ||
+		    (u->values >> (unsigned)c->value[u->of] & 1))
+			continue;
+		*of = u->of;
+		return false;
+	}
+	return true;
+}
+
+bool
 learner_same_view(const struct learner *l, const struct config *a,
 		  const struct config *b)
 {

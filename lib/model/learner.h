@@ -54,6 +54,13 @@ enum pattern { PATTERN_ALGEBRAIC, PATTERN_SEQUENTIAL, PATTERN_SAMPLING };
 
 enum param_kind { PARAM_REAL, PARAM_INT, PARAM_CHOICE };
 
+/* Configs in which parameter number `of`, a choice, has one of the values that
+ * are bits here; values 0: all configs. */
+struct param_use {
+	uint8_t of;
+	uint32_t values;
+};
+
 struct learner_param {
 	const char *name; /* "l2" */
 	enum param_kind kind;
@@ -63,6 +70,7 @@ struct learner_param {
 			smaller, 0: says nothing; earlier params weigh more */
 	bool view;   /* decides the view: equal within a pack */
 	bool pack;   /* must be equal within a pack for another reason */
+	struct param_use use[2]; /* only configs of both look at it */
 	const char *help;
 };
 
@@ -250,6 +258,10 @@ const struct learner *learner_by_name(const char *name); /* NULL: none */
 /* Position of a parameter; -1 if the learner has none of that name. */
 int learner_find_param(const struct learner *l, const char *name);
 struct config learner_defaults(const struct learner *l);
+/* Whether training with a config looks at a parameter; if not, *of is the
+ * parameter whose value is to blame. */
+bool learner_uses(const struct learner *l, const struct config *c, size_t param,
+		  size_t *of);
 /* Two configs that see rows alike. */
 bool learner_same_view(const struct learner *l, const struct config *a,
 		       const struct config *b);

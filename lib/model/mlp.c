@@ -61,7 +61,8 @@ static const struct learner_param params[MLP_PARAM_COUNT] = {
 			 .dflt = 1,
 			 .view = true,
 			 .help = "numeric features to mean 0 and sd 1"},
-    SGD_PARAM_TABLE_RATE(MLP_SGD, 0.001, 128, SGD_LAST),
+    SGD_PARAM_TABLE_RATE(MLP_SGD, MLP_SOLVER, MLP_SOLVER_SGD, 0.001, 128,
+			 SGD_LAST),
 };
 
 static int

@@ -55,34 +55,54 @@ struct sgd_rule {
 extern const char *const sgd_schedule_names[], *const sgd_average_names[];
 
 /* Rows of a learner's parameter table from position `at` on; the second with
- * a default step size of its own. */
+ * a default step size of its own.  `solver` is the position of the parameter of
+ * that name, `sgd` the value of plain sgd: it and all after it are Sequential.
+ */
+#define SGD_SEQUENTIAL(solver, sgd)                                            \
+	{                                                                      \
+		(solver), ~UINT32_C(0) << (sgd)                                \
+	}
+#define SGD_PLAIN(solver, sgd)                                                 \
+	{                                                                      \
+		(solver), UINT32_C(1) << (sgd)                                 \
+	}
 /* clang-format off */
-#define SGD_PARAM_TABLE(at, batch_default, average_default)                    \
-	SGD_PARAM_TABLE_RATE(at, 0.01, batch_default, average_default)
-#define SGD_PARAM_TABLE_RATE(at, rate_default, batch_default, average_default) \
+#define SGD_PARAM_TABLE(at, solver, sgd, batch_default, average_default)       \
+	SGD_PARAM_TABLE_RATE(at, solver, sgd, 0.01, batch_default,             \
+			     average_default)
+#define SGD_PARAM_TABLE_RATE(at, solver, sgd, rate_default, batch_default,     \
+			     average_default)                                  \
 	[(at) + SGD_LEARNING_RATE] = {.name = "learning_rate",                 \
 	    .kind = PARAM_REAL, .min = 1e-12, .max = 1e6,                      \
-	    .dflt = (rate_default),                                            \
+	    .dflt = (rate_default), .use = {SGD_SEQUENTIAL(solver, sgd)},      \
 	    .help = "sgd, adam: step size in the first epoch"},                \
 	[(at) + SGD_SCHEDULE] = {.name = "schedule", .kind = PARAM_CHOICE,     \
 	    .max = SGD_INVERSE, .dflt = SGD_EXPONENTIAL,                       \
 	    .choice = sgd_schedule_names,                                      \
+	    .use = {SGD_SEQUENTIAL(solver, sgd)},                              \
 	    .help = "sgd, adam: the step size of epoch e is learning_rate "    \
 		    "(constant), * decay^e (exponential), / (1 + decay e) "    \
 		    "(inverse)"},                                              \
 	[(at) + SGD_DECAY] = {.name = "decay", .kind = PARAM_REAL,             \
-	    .max = 1, .dflt = 0.95, .help = "sgd, adam: see schedule"},        \
+	    .max = 1, .dflt = 0.95,                                            \
+	    .use = {SGD_SEQUENTIAL(solver, sgd),                               \
+		    {(at) + SGD_SCHEDULE,                                      \
+		     1u << SGD_EXPONENTIAL | 1u << SGD_INVERSE}},              \
+	    .help = "sgd, adam: see schedule"},                                \
 	[(at) + SGD_BATCH] = {.name = "batch", .kind = PARAM_INT, .min = 1,    \
 	    .max = 65536, .dflt = (batch_default), .pack = true,               \
+	    .use = {SGD_SEQUENTIAL(solver, sgd)},                              \
 	    .help = "sgd, adam: rows of a step"},                              \
 	[(at) + SGD_MOMENTUM] = {.name = "momentum", .kind = PARAM_REAL,       \
-	    .max = 0.9999, .help = "sgd: heavy-ball momentum"},                \
+	    .max = 0.9999, .use = {SGD_PLAIN(solver, sgd)},                    \
+	    .help = "sgd: heavy-ball momentum"},                               \
 	[(at) + SGD_NESTEROV] = {.name = "nesterov", .kind = PARAM_INT,        \
-	    .max = 1, .pack = true,                                            \
+	    .max = 1, .pack = true, .use = {SGD_PLAIN(solver, sgd)},           \
 	    .help = "sgd: momentum looks ahead"},                              \
 	[(at) + SGD_AVERAGE] = {.name = "average", .kind = PARAM_CHOICE,       \
 	    .max = SGD_AVERAGE_EPOCH, .dflt = (average_default), .pack = true, \
 	    .choice = sgd_average_names,                                       \
+	    .use = {SGD_SEQUENTIAL(solver, sgd)},                              \
 	    .help = "sgd, adam: the model is the mean of the last epoch's "    \
 		    "iterates (epoch), or the last one (last)"}
 /* clang-format on */

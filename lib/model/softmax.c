@@ -49,7 +49,8 @@ static const struct learner_param params[SOFTMAX_PARAM_COUNT] = {
 			   .dflt = 1,
 			   .view = true,
 			   .help = "unpenalised constant terms"},
-    SGD_PARAM_TABLE(SOFTMAX_SGD, 1, SGD_AVERAGE_EPOCH),
+    SGD_PARAM_TABLE(SOFTMAX_SGD, SOFTMAX_SOLVER, SOFTMAX_SOLVER_SGD, 1,
+		    SGD_AVERAGE_EPOCH),
 };
 
 static int

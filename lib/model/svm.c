@@ -45,7 +45,7 @@ static const struct learner_param params[SVM_PARAM_COUNT] = {
 		       .dflt = 1,
 		       .view = true,
 		       .help = "an unpenalised constant term"},
-    SGD_PARAM_TABLE(SVM_SGD_RULE, 1, SGD_AVERAGE_EPOCH),
+    SGD_PARAM_TABLE(SVM_SGD_RULE, SVM_SOLVER, SVM_SGD, 1, SGD_AVERAGE_EPOCH),
 };
 
 static int

@@ -125,6 +125,74 @@ check_draws(const struct space *s, struct error *err)
 			 "more than one value");
 }
 
+/* The values of parameter `of` in the configs if `used` is negative, else its
+ * values with which parameter `used` counts: "sgd or adam". */
+static void
+add_choices(const struct space *s, size_t of, int used, struct strbuf *sb)
+{
+	const struct learner_param *p = &s->learner->param[of];
+	const char * or = "";
+
+	for (size_t v = 0; p->choice[v]; v++) {
+		bool there = false;
+
+		for (size_t i = 0; used < 0 && i < s->nconfig; i++)
+			there |= s->config[i].value[of] == (double)v;
+		for (size_t i = 0; used >= 0 && i < 2; i++) {
+			const struct param_use *u =
+			    &s->learner->param[used].use[i];
+
+			there |= u->of == of && (u->values >> v & 1);
+		}
+		if (!there)
+			continue;
+		strbuf_addf(sb, "%s%s", or, p->choice[v]);
+		or = " or ";
+	}
+}
+
+/* The parameter that keeps all configs from looking at parameter `param`, -1
+ * if one does look at it. */
+static int
+blamed(const struct space *s, size_t param)
+{
+	size_t of = 0;
+
+	for (size_t i = 0; i < s->nconfig; i++)
+		if (learner_uses(s->learner, &s->config[i], param, &of))
+			return -1;
+	return (int)of;
+}
+
+/* A parameter that was given and that no config looks at: what was meant is
+ * another config. */
+static int
+check_used(const struct space *s, struct error *err)
+{
+	struct strbuf now = STRBUF_INIT, good = STRBUF_INIT;
+	const struct learner_param *p = s->learner->param;
+	bool given = false;
+	int of = -1;
+	size_t k;
+
+	for (k = 0; k < s->ndim && of < 0; k++)
+		of = blamed(s, s->dim[k].param);
+	if (of < 0)
+		return 0;
+	k = s->dim[k - 1].param;
+	for (size_t i = 0; i < s->ndim; i++)
+		given |= s->dim[i].param == (uint32_t)of;
+	add_choices(s, (size_t)of, -1, &now);
+	add_choices(s, (size_t)of, (int)k, &good);
+	error_set(err, EXIT_USAGE,
+		  "--param %s does nothing under %s=%s: %s %s=%s", p[k].name,
+		  p[of].name, now.buf, given ? "it goes with" : "add --param",
+		  p[of].name, good.buf);
+	strbuf_release(&now);
+	strbuf_release(&good);
+	return -1;
+}
+
 /* Without --epochs, the default of how the configs are trained. */
 static int
 set_epochs(struct plan *p, int64_t given, struct error *err)
@@ -171,7 +239,8 @@ build(struct plan *p, const struct plan_options *o, const struct schema *s,
 		if (space_add_param(&p->space, o->param.item[i], err) < 0)
 			return -1;
 	if (space_set_search(&p->space, o->search, err) < 0 ||
-	    check_draws(&p->space, err) < 0 || space_expand(&p->space, err) < 0)
+	    check_draws(&p->space, err) < 0 ||
+	    space_expand(&p->space, err) < 0 || check_used(&p->space, err) < 0)
 		return -1;
 	if (set_epochs(p, o->epochs, err) < 0)
 		return -1;

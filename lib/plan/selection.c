@@ -12,6 +12,7 @@ selection_level_name(enum selection_level l)
 	    [LEVEL_SHARED] = "shared",
 	    [LEVEL_OBJECTIVE] = "objective",
 	    [LEVEL_NONE] = "none",
+	    [LEVEL_PROGRESSIVE] = "progressive",
 	};
 
 	return name[l];
@@ -79,8 +80,9 @@ choose(const struct ranking *r, const struct candidate *row, const double *mean,
 	by_objective.by = METRIC_LOGLOSS;
 	for (size_t c = 0; c < r->nconfig; c++)
 		score[c] = row[c].present && !row[c].thin ? row[c].metric : NAN;
-	*level = LEVEL_GROUP;
 	best = best_config(r, score);
+	*level = best >= 0 && row[best].progressive ? LEVEL_PROGRESSIVE
+						    : LEVEL_GROUP;
 	if (best >= 0)
 		return best;
 

@@ -9,8 +9,10 @@
  * hold-out value takes the config with the best row-weighted mean over the
  * groups that have one (level "shared"), and so does a group of too few
  * hold-out rows, whose own are in that mean; if no group has one, each takes
- * its lowest training objective (level "objective").  A config that diverged in
- * a group is never chosen there.
+ * its lowest training objective (level "objective").  A value that is of
+ * training rows of a stream is chosen by as a hold-out value is, but said to be
+ * (level "progressive").  A config that diverged in a group is never chosen
+ * there.
  */
 
 #include <stddef.h>
@@ -26,9 +28,16 @@ struct candidate {
 	double objective;
 	bool thin; /* too few hold-out rows to choose by: they count in the
 		      means of all groups only */
+	bool progressive; /* of training rows, each before it was learnt from */
 };
 
-enum selection_level { LEVEL_GROUP, LEVEL_SHARED, LEVEL_OBJECTIVE, LEVEL_NONE };
+enum selection_level {
+	LEVEL_GROUP,
+	LEVEL_SHARED,
+	LEVEL_OBJECTIVE,
+	LEVEL_NONE,
+	LEVEL_PROGRESSIVE
+};
 const char *selection_level_name(enum selection_level l);
 
 /* table[group * nconfig + config]; chosen[group]: config or -1;

@@ -99,9 +99,7 @@ add_edge(const struct results *r, size_t param, size_t most, struct strbuf *out)
 	uint64_t there = 0, all = 0;
 	struct range a;
 
-	/* Only of what makes a model simpler or not: a stop or a choice has
-	 * no better beyond. */
-	if (p->simpler == 0)
+	if (p->kind == PARAM_CHOICE)
 		return;
 	a = range_of(s, param);
 	if (!a.between || !((value == a.low && value > p->min) ||
@@ -268,11 +266,38 @@ prior_metric(const struct results *r, size_t i, struct metric *m, double *out,
 	return ret;
 }
 
+/* Whether a group's value is one of those that are summed up and ranked:
+ * figures on hold-out rows, or, if there are none, those of rows that came
+ * once through a stream.  The two do not compare. */
+static bool
+has_value(const struct results *r, size_t i, bool progressive)
+{
+	return !isnan(r->entry[i].metric[r->by]) &&
+	       r->progressive[i] == progressive;
+}
+
+static uint64_t
+count_values(const struct results *r, bool progressive)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->ngroup; i++)
+		n += has_value(r, i, progressive);
+	return n;
+}
+
+static bool
+all_progressive(const struct results *r)
+{
+	return count_values(r, false) == 0;
+}
+
 static int
 find_means(const struct results *r, struct means *means, struct error *err)
 {
 	struct metric *m =
 	    metric_new(r->schema->task, r->schema->nclass, METRIC_FULL);
+	bool progressive = all_progressive(r);
 	int ret = 0;
 
 	*means = (struct means){0};
@@ -280,7 +305,7 @@ find_means(const struct results *r, struct means *means, struct error *err)
 		const struct bundle_entry *e = &r->entry[i];
 		double model = e->metric[r->by], prior = model;
 
-		if (isnan(model))
+		if (!has_value(r, i, progressive))
 			continue;
 		if (e->config >= 0 && dataset_has_rows(r->data))
 			ret = prior_metric(r, i, m, &prior, err);
@@ -317,6 +342,19 @@ add_prior(const struct results *r, const struct means *m, struct strbuf *out)
 			    100 * (m->prior - m->model) / m->prior);
 }
 
+static void
+add_left_out(const struct results *r, struct strbuf *out)
+{
+	uint64_t n = count_values(r, true);
+
+	if (n > 0 && !all_progressive(r))
+		strbuf_addf(out,
+			    "  note      %" PRIu64
+			    " group%s without hold-out rows left out, here and "
+			    "below\n",
+			    n, n == 1 ? "" : "s");
+}
+
 static int
 add_gain(const struct results *r, struct strbuf *out, struct error *err)
 {
@@ -332,15 +370,19 @@ add_gain(const struct results *r, struct strbuf *out, struct error *err)
 	}
 	strbuf_addf(out,
 		    "\n%-11s row-weighted mean of %s%" PRIu64
-		    " group%s, %" PRIu64 " hold-out rows\n"
+		    " group%s, %" PRIu64 " %s\n"
 		    "  models    %.6g\n",
 		    name, is_mean(r->by) ? "" : "the values of ", m.groups,
-		    m.groups == 1 ? "" : "s", m.rows, m.model);
+		    m.groups == 1 ? "" : "s", m.rows,
+		    all_progressive(r) ? "rows, each before it was learnt from"
+				       : "hold-out rows",
+		    m.model);
 	if (dataset_has_rows(r->data))
 		add_prior(r, &m, out);
 	else
 		strbuf_addstr(out, "  prior     unknown, the rows came through "
 				   "a stream\n");
+	add_left_out(r, out);
 	return 0;
 }
 
@@ -386,12 +428,13 @@ add_ranked(const struct results *r, const char *rank, const struct ranked *at,
 static size_t
 rank_groups(const struct results *r, uint64_t min_rows, struct ranked *rank)
 {
+	bool progressive = all_progressive(r);
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->ngroup; i++) {
 		const struct bundle_entry *e = &r->entry[i];
 
-		if (!isnan(e->metric[r->by]) && e->holdout_rows >= min_rows)
+		if (has_value(r, i, progressive) && e->holdout_rows >= min_rows)
 			rank[n++] =
 			    (struct ranked){i, e->metric[r->by],
 					    metric_higher_is_better(r->by)};

@@ -22,15 +22,15 @@ static const struct config configs[] = {
 
 #define YES(metric, weight, objective)                                         \
 	{                                                                      \
-		true, metric, weight, objective, false                         \
+		true, metric, weight, objective, false, false                  \
 	}
 #define THIN(metric, weight, objective)                                        \
 	{                                                                      \
-		true, metric, weight, objective, true                          \
+		true, metric, weight, objective, true, false                   \
 	}
 #define NO                                                                     \
 	{                                                                      \
-		false, 0.001, 1, 0.001, false                                  \
+		false, 0.001, 1, 0.001, false, false                           \
 	}
 
 static int32_t chosen[4];

@@ -7,7 +7,7 @@
 static const struct learner_param param[AT + SGD_PARAM_COUNT] = {
     [0] = {.name = "l2"},
     [1] = {.name = "l1"},
-    SGD_PARAM_TABLE(AT, 16, SGD_AVERAGE_EPOCH),
+    SGD_PARAM_TABLE(AT, 0, 0, 16, SGD_AVERAGE_EPOCH),
 };
 static const struct learner learner = {.param = param,
 				       .nparam = AT + SGD_PARAM_COUNT};

@@ -208,14 +208,17 @@ too_late(void)
 
 	CHECK_ERROR(streamplace_begin(&p, 6, 31, &err), err, EXIT_CORRUPT,
 		    "begins at row 31 of epoch 6, and the run is at row 30 of "
-		    "epoch 6");
+		    "epoch 6: give it the stream from its start, or from a "
+		    "place no later");
 	CHECK_ERROR(streamplace_begin(&p, 7, 0, &err), err, EXIT_CORRUPT,
 		    "begins at row 0 of epoch 7, and the run is at row 30 of "
-		    "epoch 6");
+		    "epoch 6: give it the stream from its start, or from a "
+		    "place no later");
 	streamplace_release(&p);
 	CHECK_ERROR(streamplace_begin(&p, 0, 1, &err), err, EXIT_CORRUPT,
 		    "begins at row 1 of epoch 0, and the run is at row 0 of "
-		    "epoch 0");
+		    "epoch 0: give it the stream from its start, or from a "
+		    "place no later");
 	streamplace_release(&p);
 }
 

@@ -434,7 +434,8 @@ other_streams(void)
 	write_stream(&other, 0, 9, EPOCHS);
 	CHECK_ERROR(learn("new", other.buf, other.len, &err), err, EXIT_CORRUPT,
 		    "in: begins at row 9 of epoch 0, and the run is at row 0 "
-		    "of epoch 0");
+		    "of epoch 0: give it the stream from its start, or from a "
+		    "place no later");
 	CHECK_OK(learn("run", whole.buf, whole.len, &err), err);
 	check_same("run");
 	forget("run");
