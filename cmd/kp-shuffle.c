@@ -195,9 +195,10 @@ advise(const struct textshuffle_options *o, const struct textshuffle_facts *f)
 	if (o->method != SHUFFLE_CORGIPILE || f->covers ||
 	    f->buffer_blocks >= TEXTSHUFFLE_GOOD_BLOCKS)
 		return;
-	warning("a buffer has %zu blocks, too few to mix well; "
+	warning("a buffer holds %zu block%s, too few to mix well; "
 		"--block-size %" PRIu64 " gives %d",
-		f->buffer_blocks, f->good_block_bytes, TEXTSHUFFLE_GOOD_BLOCKS);
+		f->buffer_blocks, f->buffer_blocks == 1 ? "" : "s",
+		f->good_block_bytes, TEXTSHUFFLE_GOOD_BLOCKS);
 }
 
 /* The most memory that was resident, in bytes; 0 if unknown. */
@@ -329,10 +330,10 @@ advise_data(const struct datashuffle_spec *p, const struct datashuffle_facts *f)
 	if (p->method != SHUFFLE_CORGIPILE || f->covers ||
 	    f->buffer_blocks >= DATASHUFFLE_GOOD_BLOCKS)
 		return;
-	warning("a buffer has about %zu blocks of %s, too few to mix well; "
+	warning("a buffer holds about %zu block%s of %s, too few to mix well; "
 		"kp-featurize --block-size %" PRIu64 " gives %d",
-		f->buffer_blocks, p->path, f->good_block_bytes,
-		DATASHUFFLE_GOOD_BLOCKS);
+		f->buffer_blocks, f->buffer_blocks == 1 ? "" : "s", p->path,
+		f->good_block_bytes, DATASHUFFLE_GOOD_BLOCKS);
 }
 
 static void

@@ -341,7 +341,13 @@ move_on(struct datashuffle *r, size_t n, struct error *err)
 	r->place.rows += n;
 	r->place.bytes = r->bytes_before + datasink_bytes(r->sink);
 	r->stats.rows += n;
-	return r->keeper ? state_keeper_move(r->keeper, &r->place, err) : 0;
+	if (r->keeper == NULL)
+		return 0;
+	if (state_keeper_move(r->keeper, &r->place, err) < 0)
+		return -1;
+	return state_keeper_stopping(r->keeper)
+		   ? state_keeper_stopped(r->keeper, err)
+		   : 0;
 }
 
 static int

@@ -17,7 +17,6 @@
 
 /* Design effects that chance alone may give, for a sample of 24 blocks. */
 #define EFFECT_OF_CHANCE 3
-#define BLOCKS_LEAST 10
 #define BLOCK_BYTES_LEAST ((double)(64 << 10))
 
 struct sample {
@@ -176,16 +175,11 @@ most_of(double a, double b, double c)
 static size_t
 blocks_wanted(const struct diagnosis *d)
 {
-	double icc = most_of(d->label_icc, d->gradient_icc, 0);
-	double n = ceil(BLOCKS_FOR_LABEL * icc);
-
 	if (d->stored == STORED_SAFE)
 		return 1;
-	if (d->label_icc >= ICC_PURE && d->feature_icc >= ICC_PURE)
-		return BLOCKS_FOR_BOTH;
-	if (d->label_icc >= ICC_PURE)
-		return BLOCKS_FOR_LABEL;
-	return n < BLOCKS_LEAST ? BLOCKS_LEAST : (size_t)n;
+	return d->label_icc >= ICC_PURE && d->feature_icc >= ICC_PURE
+		   ? BLOCKS_FOR_BOTH
+		   : BLOCKS_FOR_LABEL;
 }
 
 /* A feature alone makes plain order no worse than drifting: what is to be

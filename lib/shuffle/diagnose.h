@@ -38,9 +38,7 @@
 #include "shuffle/rowsource.h"
 
 /* Fewer blocks in a buffer cost quality where blocks are pure in the label;
- * more of them are needed where they are pure in a feature, too.  Else n is 100
- * times the ICC of label or gradient, which keeps what lies between buffers to
- * a hundredth of the variance, but at least 10. */
+ * more of them are needed where they are pure in a feature, too. */
 #define ICC_PURE 0.5 /* blocks are called pure from here on */
 /* Below this share between blocks, stored order only drifts: in a logistic
  * regression with a label whose share changes once half-way, it cost 0.2 points

@@ -142,13 +142,13 @@ add_verdict(const struct diagnosis *d, struct strbuf *out)
 		strbuf_addstr(out, "Plain stored order is not safe: ");
 		break;
 	}
-	if (!label && !feature)
-		strbuf_addstr(out, "rows of a block are alike.\n");
-	else
-		strbuf_addf(out, "blocks are all but pure in %s%s%s.\n",
-			    label ? "the label" : "",
-			    label && feature ? " and in " : "",
+	if (label)
+		strbuf_addf(out, "blocks are all but pure in the label%s%s.\n",
+			    feature ? " and in " : "",
 			    feature ? d->feature : "");
+	else
+		strbuf_addstr(out, "the label, or what is learnt of it, "
+				   "differs from block to block.\n");
 }
 
 /* As --buffer, or by making smaller blocks. */
@@ -172,12 +172,13 @@ add_advice(const struct diagnosis *d, struct strbuf *out)
 {
 	if (d->stored == STORED_SAFE)
 		return;
-	strbuf_addf(out, "A buffer should hold %zu blocks or more",
-		    d->want_blocks);
 	if (d->buffer_blocks == d->nblock) {
-		strbuf_addstr(out, "; this one holds all there are.\n");
+		strbuf_addstr(out, "A buffer holds all of it: every order is "
+				   "a full shuffle.\n");
 		return;
 	}
+	strbuf_addf(out, "A buffer should hold %zu blocks or more",
+		    d->want_blocks);
 	if (d->buffer_blocks >= d->want_blocks) {
 		strbuf_addf(out, ": it holds %zu.\n", d->buffer_blocks);
 		return;
@@ -185,6 +186,11 @@ add_advice(const struct diagnosis *d, struct strbuf *out)
 	strbuf_addf(out, ", not %zu:", d->buffer_blocks);
 	if (d->fixed_blocks) {
 		add_share(d, out);
+		return;
+	}
+	if (d->larger_buffer &&
+	    d->want_buffer_bytes > d->block_bytes * (double)d->nblock) {
+		strbuf_addstr(out, " for an input so small --method once.\n");
 		return;
 	}
 	strbuf_addstr(out, " --block-size ");

@@ -8,14 +8,19 @@
 #include <string.h>
 #include "base/mem.h"
 
+/* How long the writer has to end its record. */
+#define STOP_SEC 5
+
 struct state_keeper {
 	const char *path;
-	sigset_t signals, before; /* those we wait for; the mask before */
+	pthread_t writer;
+	struct sigaction old_nudge; /* of SIGUSR2 */
+	sigset_t signals, before;   /* those we wait for; the mask before */
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* of what follows */
 	struct shuffle_state at, saved;
-	bool ending;
+	bool ending, stopping;
 	struct error failure;
 };
 
@@ -32,15 +37,54 @@ die_of(int sig)
 	raise(sig);
 }
 
+static void
+nudge(int sig)
+{
+	(void)sig; /* write(2) returns; that is all */
+}
+
+/* SIGUSR1 is how the end wakes the thread. */
+static bool
+is_ending(struct state_keeper *k, bool stop)
+{
+	bool ending;
+
+	pthread_mutex_lock(&k->lock);
+	k->stopping |= stop;
+	ending = k->ending;
+	pthread_mutex_unlock(&k->lock);
+	return ending;
+}
+
+/* A second, or until woken.  The signal that is to end the process, else 0:
+ * the first one only asks the writer to stop. */
+static int
+wait_for_signal(struct state_keeper *k)
+{
+	const struct timespec second = {1, 0}, moment = {0, 20000000};
+	int sig = sigtimedwait(&k->signals, NULL, &second), again;
+
+	if (sig != SIGTERM && sig != SIGINT)
+		return 0;
+	for (int i = 0; i < STOP_SEC * 50; i++) {
+		if (is_ending(k, true))
+			return 0;
+		pthread_kill(k->writer, SIGUSR2);
+		again = sigtimedwait(&k->signals, NULL, &moment);
+		if (again == SIGTERM || again == SIGINT)
+			break;
+	}
+	return sig;
+}
+
 static void *
 keep(void *arg)
 {
 	struct state_keeper *k = arg;
-	const struct timespec second = {1, 0};
 	bool ending = false;
 
 	while (!ending) {
-		int sig = sigtimedwait(&k->signals, NULL, &second);
+		int sig = wait_for_signal(k);
 		struct shuffle_state at;
 		struct error err = ERROR_NONE;
 
@@ -52,7 +96,7 @@ keep(void *arg)
 			shufflestate_save(k->path, &at, &err);
 			k->saved = at;
 		}
-		if (sig == SIGTERM || sig == SIGINT)
+		if (sig)
 			die_of(sig);
 		pthread_mutex_lock(&k->lock);
 		if (err.code != EXIT_DONE)
@@ -62,7 +106,6 @@ keep(void *arg)
 	return NULL;
 }
 
-/* SIGUSR1 is how the end wakes the thread. */
 static void
 choose_signals(struct state_keeper *k)
 {
@@ -76,6 +119,8 @@ choose_signals(struct state_keeper *k)
 		    old.sa_handler != SIG_IGN)
 			sigaddset(&k->signals, stop[i]);
 	pthread_sigmask(SIG_BLOCK, &k->signals, &k->before);
+	sigaction(SIGUSR2, &(struct sigaction){.sa_handler = nudge},
+		  &k->old_nudge);
 }
 
 struct state_keeper *
@@ -85,6 +130,7 @@ state_keeper_new(const char *path, const struct shuffle_state *at,
 	struct state_keeper *k = xcalloc(1, sizeof(*k));
 
 	k->path = path;
+	k->writer = pthread_self();
 	k->at = *at;
 	k->saved = *at;
 	if (shufflestate_save(path, at, err) < 0) {
@@ -118,6 +164,28 @@ state_keeper_move(struct state_keeper *k, const struct shuffle_state *at,
 	return ret;
 }
 
+bool
+state_keeper_stopping(struct state_keeper *k)
+{
+	bool stopping;
+
+	if (!k)
+		return false;
+	pthread_mutex_lock(&k->lock);
+	stopping = k->stopping;
+	pthread_mutex_unlock(&k->lock);
+	return stopping;
+}
+
+int
+state_keeper_stopped(const struct state_keeper *k, struct error *err)
+{
+	return error_set(err, EXIT_STOPPED,
+			 "stopped; the same command with --resume %s goes on "
+			 "from here",
+			 k->path);
+}
+
 int
 state_keeper_end(struct state_keeper *k, struct error *err)
 {
@@ -130,6 +198,7 @@ state_keeper_end(struct state_keeper *k, struct error *err)
 	pthread_mutex_unlock(&k->lock);
 	pthread_kill(k->thread, SIGUSR1);
 	pthread_join(k->thread, NULL);
+	sigaction(SIGUSR2, &k->old_nudge, NULL);
 	pthread_sigmask(SIG_SETMASK, &k->before, NULL);
 	if (k->failure.code != EXIT_DONE) {
 		*err = k->failure;

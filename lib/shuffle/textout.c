@@ -106,20 +106,36 @@ advance_over(struct textout *out, const char *p, size_t n)
 	}
 }
 
-/* write(2); what it takes, -1 on failure. */
+/* write(2); what it takes, 0 if a signal came first, -1 on failure. */
 static ssize_t
 put(struct textout *out, const char *p, size_t n, struct error *err)
 {
-	ssize_t taken;
+	ssize_t taken = write(out->o.fd, p, n);
 
-	do
-		taken = write(out->o.fd, p, n);
-	while (taken < 0 && errno == EINTR);
+	if (taken < 0 && errno == EINTR)
+		return 0;
 	if (taken < 0 && errno == EPIPE)
 		return broken_pipe(out, err);
 	if (taken < 0)
 		return error_sys(err, "%s", out->o.name);
 	return taken;
+}
+
+/* Bytes up to the end of the record that is being written, at most n. */
+static size_t
+rest_of_record(const struct textout *out, const char *p, size_t n)
+{
+	uint32_t end[SCAN_BYTES + TEXT_ENDS_SLACK];
+	text_inside inside = out->inside;
+
+	for (size_t at = 0; at < n; at += SCAN_BYTES) {
+		size_t m = n - at < SCAN_BYTES ? n - at : SCAN_BYTES;
+
+		if (out->kernel->ends(p + at, m, 0, out->o.quotes, &inside,
+				      end) > 0)
+			return at + end[0];
+	}
+	return n;
 }
 
 int
@@ -129,7 +145,15 @@ textout_write(struct textout *out, const char *p, size_t n, uint64_t records,
 	bool whole = true;
 
 	for (size_t done = 0; done < n;) {
-		ssize_t taken = put(out, p + done, n - done, err);
+		bool stop = state_keeper_stopping(out->keeper);
+		size_t most = n - done;
+		ssize_t taken;
+
+		if (stop && out->beyond == 0)
+			return state_keeper_stopped(out->keeper, err);
+		if (stop)
+			most = rest_of_record(out, p + done, most);
+		taken = put(out, p + done, most, err);
 
 		if (taken < 0)
 			return -1;

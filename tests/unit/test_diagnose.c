@@ -202,7 +202,7 @@ sorted_feature_is_named(void)
 	CHECK(d.feature_icc > 0.998 && d.feature_icc < 1);
 	CHECK(fabs(d.label_icc) < 0.003);
 	CHECK_INT(d.stored, STORED_DRIFT);
-	CHECK_INT(d.want_blocks, 10);
+	CHECK_INT(d.want_blocks, BLOCKS_FOR_LABEL);
 	CHECK_NEAR(d.imbalance, 0, 0);
 	CHECK(isnan(d.effective_rows));
 	diagnosis_release(&d);
@@ -233,7 +233,7 @@ numeric_label_is_analysed(void)
 	CHECK_NEAR(d.label_icc,
 		   (between - within) / (between + (ROWS - 1) * within), 1e-9);
 	CHECK_INT(d.stored, STORED_UNSAFE);
-	CHECK_INT(d.want_blocks, 10);
+	CHECK_INT(d.want_blocks, BLOCKS_FOR_LABEL);
 	diagnosis_release(&d);
 }
 
