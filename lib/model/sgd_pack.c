@@ -3,22 +3,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/fmath.h"
 #include "base/isa.h"
 #include "base/mem.h"
 #include "model/glm_model.h"
-#include "model/sgd_kernel.h"
+#include "model/sgd_lanes.h"
 
-#define STATE_VERSION 1
 #define PREDICT_ROWS 512 /* of one run, where predictions are wanted */
 /* A table of more bytes is far from the CPU: weights are fetched ahead. */
 #define FAR_BYTES (2048u << 10)
-/* The scale of a lane is looked at every so many batches, a power of two such
- * that it cannot have changed by more than SCALE_FAR since, and taken back
- * to about 1 when it has left SCALE_NEAR. */
-#define PERIOD_MAX 1024
-#define SCALE_NEAR 0x1p16
-#define SCALE_FAR 0x1p32
+#define PERIOD_MAX 1024 /* batches between looks at the scale of a lane */
 /* A step that takes weights to 0, or all but: 1 / it must be finite. */
 #define DECAY_MIN 0x1p-40
 /* What a row costs, and an iterate that is averaged, beside the weights they
@@ -30,86 +23,11 @@
 #define BETA1 0.9
 #define BETA2 0.999
 
-/* Why a lane ended; part of STATE. */
-enum reason {
-	REASON_NONE,
-	REASON_EPOCHS,
-	REASON_NOT_FINITE,
-	REASON_NO_ROWS,
-	REASON_COUNT
-};
-
 static const char *const reason_text[REASON_COUNT] = {
     "",
     "epochs used up",
     "not finite",
     "no training rows",
-};
-
-/* What a state was taken of; part of STATE. */
-enum phase { PHASE_ENDED, PHASE_BETWEEN_EPOCHS, PHASE_WITHIN_EPOCH };
-
-struct lane {
-	struct sgd_rule rule;
-	double l1, l2;
-	enum lane_status status;
-	enum reason reason;
-	uint32_t epoch;
-	double loss, objective;
-	double step;	       /* size, in this epoch */
-	uint32_t period;       /* batches between looks at the scale */
-	double power1, power2; /* adam: beta ^ steps taken */
-};
-
-/* Where in an epoch a pack is. */
-struct place {
-	bool open; /* steps were made since the last end of an epoch */
-	uint64_t batches, iterates;
-	double mass; /* weight of the rows */
-};
-
-struct pack {
-	enum loss kind;
-	enum sgd_method method;
-	bool average;
-	const struct group_facts *facts;
-	const struct view *view;
-	const struct sgd_kernel *kernel;
-	const struct glm_kernel *scorer;
-	uint32_t epochs;
-	size_t n, width; /* lanes, and with padding */
-	size_t batch;
-	uint64_t every;	  /* batches from iterate to iterate of a mean */
-	size_t hot, size; /* see sgd_kernel.h; rows of a table */
-	size_t nvar;	  /* d, and 1 if there is an intercept */
-	uint32_t *row_of; /* [d + 1] table row of a slot */
-	double start;	  /* of the intercept */
-	double center;	  /* that the table's intercept is less by */
-	float *w, *g, *m, *v;
-	double *sum;   /* table: of iterates, or NULL */
-	double *model; /* [d + 2][width] at the end of the last epoch */
-	struct lane lane[PACK_LANES_MAX];
-	_Alignas(64) double scale[SGD_LANES_MAX];
-	_Alignas(64) double inverse[SGD_LANES_MAX];
-	double loss_sum[SGD_LANES_MAX];
-	struct place at;
-	bool placed; /* a lane's state was loaded */
-	bool lagged; /* and a lane's counters of missed steps */
-
-	/* What follows from the lanes' epochs, set by prepare(); always so
-	 * within an epoch. */
-	bool ready;
-	bool decays, shrinks;
-	_Alignas(64) double decay[SGD_LANES_MAX];
-	_Alignas(64) double undecay[SGD_LANES_MAX];
-	float rate[SGD_LANES_MAX];
-	_Alignas(64) float shrink[SGD_LANES_MAX];
-	float l2[SGD_LANES_MAX], momentum[SGD_LANES_MAX];
-	uint32_t period; /* the least of the lanes */
-	uint32_t reach;	 /* steps that a weight may lag behind */
-	struct sgd_lag lag;
-	float *margin;
-	size_t margin_rows;
 };
 
 /* --- configs --- */
@@ -349,9 +267,8 @@ fill_lag(struct pack *p, size_t i)
 	}
 }
 
-/* Steps that a weight may lag behind: about an epoch's. */
-static uint32_t
-reach_of(const struct pack *p)
+uint32_t
+sgd_lanes_reach(const struct pack *p)
 {
 	uint64_t batches = p->facts->rows[PART_TRAIN] / p->batch;
 	uint32_t reach = SGD_LAG_LOW;
@@ -366,7 +283,7 @@ make_lag(struct pack *p)
 {
 	size_t low = SGD_LAG_LOW * p->width, high;
 
-	p->reach = reach_of(p);
+	p->reach = sgd_lanes_reach(p);
 	high = (p->reach / SGD_LAG_LOW + 1) * p->width;
 	if (!p->lag.sum) {
 		p->lag.sum = xaligned(low, sizeof *p->lag.sum);
@@ -387,9 +304,8 @@ begin_epoch(struct pack *p)
 	memset(p->lag.last, 0, p->size * sizeof *p->lag.last);
 }
 
-/* Before the first step of an epoch, or after a load or repack. */
-static void
-prepare(struct pack *p)
+void
+sgd_lanes_prepare(struct pack *p)
 {
 	if (!p->at.open)
 		begin_epoch(p);
@@ -471,7 +387,7 @@ sgd_pack_repack(struct pack *p, const bool *keep)
 	free_tables(&old);
 	p->ready = false;
 	if (p->at.open)
-		prepare(p);
+		sgd_lanes_prepare(p);
 }
 
 /* --- steps --- */
@@ -686,7 +602,7 @@ sgd_pack_step(struct pack *p, const struct rows *r, const uint32_t *order,
 {
 	unsigned before = isa_flush_begin();
 
-	prepare(p);
+	sgd_lanes_prepare(p);
 	for (size_t at = 0; at < n;) {
 		struct sgd_run run = run_of(p);
 		bool single = p->batch == 1 && p->method == SGD_PLAIN;
@@ -725,19 +641,6 @@ weights_now(const struct pack *p)
 		w[p->view->d * p->width + i] += p->center;
 	free(table);
 	return w;
-}
-
-/* For put_lane(). */
-static bool
-is_finite(const struct pack *p, size_t lane)
-{
-	for (size_t j = 0; j < p->size; j++) {
-		size_t at = j * p->width + lane;
-
-		if (!isfinite(p->w[at]) || (p->sum && !isfinite(p->sum[at])))
-			return false;
-	}
-	return true;
 }
 
 static void
@@ -819,7 +722,7 @@ sgd_pack_end_epoch(struct pack *p, struct lane_report *report)
 {
 	for (size_t i = 0; i < p->n; i++)
 		report[i].counted = p->lane[i].status == LANE_STEP;
-	prepare(p);
+	sgd_lanes_prepare(p);
 	close_epoch(p);
 	for (size_t i = 0; i < p->n; i++) {
 		const struct lane *l = &p->lane[i];
@@ -837,9 +740,8 @@ sgd_pack_end_epoch(struct pack *p, struct lane_report *report)
 	p->ready = false;
 }
 
-/* The models as they are now: of lanes within an epoch, their iterates. */
-static double *
-models_now(const struct pack *p)
+double *
+sgd_lanes_models(const struct pack *p)
 {
 	double *w = weights_now(p);
 
@@ -855,7 +757,7 @@ void
 sgd_pack_evaluate(const struct pack *p, const struct rows *r,
 		  struct metric *const *metric)
 {
-	double *w = p->at.open ? models_now(p) : NULL;
+	double *w = p->at.open ? sgd_lanes_models(p) : NULL;
 
 	glm_evaluate(&(struct glm_weights){.kind = p->kind,
 					   .kernel = p->scorer,
@@ -864,255 +766,4 @@ sgd_pack_evaluate(const struct pack *p, const struct rows *r,
 					   .lanes = p->n},
 		     r, metric);
 	free(w);
-}
-
-/* --- bytes of a lane --- */
-
-static void
-save_model(const struct pack *p, size_t lane, struct strbuf *sb)
-{
-	double *x = xcalloc(p->nvar, sizeof *x);
-	double *w = p->at.open ? models_now(p) : NULL;
-
-	for (size_t j = 0; j < p->nvar; j++)
-		x[j] = (w ? w : p->model)[j * p->width + lane];
-	glm_model_put(p->view, p->kind, x, sb);
-	free(x);
-	free(w);
-}
-
-/* The lane's part of a table of floats, in slot order.  What a lane that has
- * overflowed holds is not all the same at every width: NaNs stand for it. */
-static void
-put_lane(const struct pack *p, const float *t, size_t lane, bool finite,
-	 struct strbuf *sb)
-{
-	float *x = xcalloc(p->nvar, sizeof *x);
-
-	for (size_t j = 0; j < p->nvar; j++)
-		x[j] = finite ? t[p->row_of[j] * p->width + lane] : NAN;
-	put_f32s(sb, x, p->nvar);
-	free(x);
-}
-
-static void
-put_sums(const struct pack *p, size_t lane, bool finite, struct strbuf *sb)
-{
-	double *x = xcalloc(p->nvar, sizeof *x);
-
-	for (size_t j = 0; j < p->nvar; j++)
-		x[j] = finite ? p->sum[p->row_of[j] * p->width + lane] : NAN;
-	put_f64s(sb, x, p->nvar);
-	free(x);
-}
-
-/* What a lane is within an epoch, beside its weights. */
-static void
-put_place(const struct pack *p, size_t lane, bool finite, struct strbuf *sb)
-{
-	put_u64(sb, p->at.batches);
-	put_u64(sb, p->at.iterates);
-	put_f64(sb, p->at.mass);
-	put_f64(sb, finite ? p->loss_sum[lane] : NAN);
-	put_f64(sb, p->scale[lane]);
-	put_f64(sb, p->inverse[lane]);
-	if (p->average)
-		put_sums(p, lane, finite, sb);
-	if (p->lane[lane].l1 > 0)
-		put_u32s(sb, p->lag.last + p->hot, p->view->d);
-}
-
-static enum phase
-phase_of(const struct pack *p, size_t lane)
-{
-	if (p->lane[lane].status != LANE_STEP)
-		return PHASE_ENDED;
-	return p->at.open ? PHASE_WITHIN_EPOCH : PHASE_BETWEEN_EPOCHS;
-}
-
-static void
-save_state(const struct pack *p, size_t lane, struct strbuf *sb)
-{
-	const struct lane *l = &p->lane[lane];
-	enum phase phase = phase_of(p, lane);
-	bool finite = is_finite(p, lane);
-
-	put_u8(sb, STATE_VERSION);
-	put_u8(sb, (uint8_t)p->kind);
-	put_u8(sb, (uint8_t)p->method);
-	put_u8(sb, p->average);
-	put_u32(sb, p->view->d);
-	put_u8(sb, p->view->standardize);
-	put_u8(sb, p->view->intercept);
-	put_u8(sb, (uint8_t)phase);
-	put_u8(sb, (uint8_t)l->status);
-	put_u8(sb, (uint8_t)l->reason);
-	put_u32(sb, l->epoch);
-	put_f64(sb, l->loss);
-	put_f64(sb, l->objective);
-	if (phase != PHASE_WITHIN_EPOCH)
-		save_model(p, lane, sb);
-	if (phase == PHASE_ENDED)
-		return;
-	put_lane(p, p->w, lane, finite, sb);
-	if (p->m)
-		put_lane(p, p->m, lane, finite, sb);
-	if (p->v)
-		put_lane(p, p->v, lane, finite, sb);
-	put_f64(sb, l->power1);
-	put_f64(sb, l->power2);
-	if (phase == PHASE_WITHIN_EPOCH)
-		put_place(p, lane, finite, sb);
-}
-
-void
-sgd_pack_save(const struct pack *p, size_t lane, enum save_what what,
-	      struct strbuf *sb)
-{
-	if (what == SAVE_MODEL)
-		save_model(p, lane, sb);
-	else
-		save_state(p, lane, sb);
-}
-
-static int
-load_model(struct pack *p, size_t lane, struct cursor *c)
-{
-	double *x = xcalloc(p->nvar, sizeof *x);
-	int bad = glm_model_get(p->view, p->kind, c, x);
-
-	for (size_t j = 0; j < p->nvar; j++)
-		p->model[j * p->width + lane] = x[j];
-	free(x);
-	return bad;
-}
-
-static void
-get_lane(const struct pack *p, float *t, size_t lane, struct cursor *c)
-{
-	for (size_t j = 0; j < p->nvar; j++)
-		t[p->row_of[j] * p->width + lane] = get_f32(c);
-}
-
-/* Counters that all lanes with l1 share: those of the first one loaded. */
-static int
-load_lag(struct pack *p, struct cursor *c)
-{
-	uint32_t *last = p->lag.last + p->hot;
-	uint64_t now = p->at.batches % reach_of(p);
-
-	for (uint32_t j = 0; j < p->view->d; j++) {
-		uint32_t step = get_u32(c);
-
-		if (step > now || (p->lagged && step != last[j]))
-			return -1;
-		last[j] = step;
-	}
-	p->lagged = true;
-	return 0;
-}
-
-static bool
-is_scale(double x)
-{
-	x = fabs(x);
-	return x >= 1 / (SCALE_NEAR * SCALE_FAR * SCALE_FAR) &&
-	       x <= SCALE_NEAR * SCALE_FAR * SCALE_FAR;
-}
-
-/* All lanes of a pack are at one place. */
-static int
-load_place(struct pack *p, size_t lane, struct cursor *c)
-{
-	struct place at = {.open = true};
-	bool loaded = p->placed;
-
-	at.batches = get_u64(c);
-	at.iterates = get_u64(c);
-	at.mass = get_f64(c);
-	p->loss_sum[lane] = get_f64(c);
-	p->scale[lane] = get_f64(c);
-	p->inverse[lane] = get_f64(c);
-	if (at.iterates > (p->average ? at.batches : 0) || !(at.mass >= 0) ||
-	    !isfinite(at.mass) || !is_scale(p->scale[lane]) ||
-	    !is_scale(p->inverse[lane]))
-		return -1;
-	if (loaded && (!p->at.open || at.batches != p->at.batches ||
-		       at.iterates != p->at.iterates || at.mass != p->at.mass))
-		return -1;
-	p->at = at;
-	for (size_t j = 0; p->average && j < p->nvar; j++)
-		p->sum[p->row_of[j] * p->width + lane] = get_f64(c);
-	return p->lane[lane].l1 > 0 ? load_lag(p, c) : 0;
-}
-
-static int
-load_live(struct pack *p, size_t lane, enum phase phase, struct cursor *c)
-{
-	struct lane *l = &p->lane[lane];
-
-	if (cursor_left(c) / sizeof(float) < p->nvar)
-		return -1;
-	get_lane(p, p->w, lane, c);
-	if (p->m)
-		get_lane(p, p->m, lane, c);
-	if (p->v)
-		get_lane(p, p->v, lane, c);
-	l->power1 = get_f64(c);
-	l->power2 = get_f64(c);
-	if (!(l->power1 >= 0 && l->power1 <= 1 && l->power2 >= 0 &&
-	      l->power2 <= 1))
-		return -1;
-	if (phase == PHASE_WITHIN_EPOCH)
-		return load_place(p, lane, c);
-	return p->placed && p->at.open ? -1 : 0;
-}
-
-/* What a state begins with. */
-static int
-load_head(struct pack *p, struct lane *l, enum phase *phase, struct cursor *c)
-{
-	uint8_t number, status, reason;
-
-	if (get_u8(c) != STATE_VERSION || get_u8(c) != p->kind ||
-	    get_u8(c) != p->method || get_u8(c) != p->average ||
-	    get_u32(c) != p->view->d || get_u8(c) != p->view->standardize ||
-	    get_u8(c) != p->view->intercept)
-		return -1;
-	number = get_u8(c);
-	status = get_u8(c);
-	reason = get_u8(c);
-	l->epoch = get_u32(c);
-	l->loss = get_f64(c);
-	l->objective = get_f64(c);
-	if (!cursor_ok(c) || number > PHASE_WITHIN_EPOCH ||
-	    status > LANE_DIVERGED || reason >= REASON_COUNT ||
-	    (number == PHASE_ENDED) != (status != LANE_STEP))
-		return -1;
-	*phase = number;
-	l->status = status;
-	l->reason = reason;
-	return 0;
-}
-
-int
-sgd_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n)
-{
-	struct lane *l = &p->lane[lane];
-	struct cursor c = cursor_of(b, n);
-	enum phase phase;
-
-	if (load_head(p, l, &phase, &c) < 0)
-		return -1;
-	if (phase != PHASE_WITHIN_EPOCH && load_model(p, lane, &c) < 0)
-		return -1;
-	if (phase != PHASE_ENDED) {
-		if (load_live(p, lane, phase, &c) < 0)
-			return -1;
-		p->placed = true;
-	}
-	p->ready = false;
-	if (p->at.open)
-		prepare(p);
-	return cursor_done(&c) ? 0 : -1;
 }
