@@ -187,15 +187,16 @@ show_model(const struct leaderboard *lb, const struct group_facts *f,
 	if (!m)
 		die(&err);
 	c = l->coefficients(m, &arena, &n);
+	if (c)
+		print_coefficients(c, n);
+	arena_release(&arena);
+	l->model_free(m);
+	l->view_free(v);
 	if (!c)
 		dief(EXIT_USAGE,
 		     "--show: the learner \"%s\" has no "
 		     "coefficients",
 		     l->name);
-	print_coefficients(c, n);
-	arena_release(&arena);
-	l->model_free(m);
-	l->view_free(v);
 }
 
 static void

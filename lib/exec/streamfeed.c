@@ -1,6 +1,9 @@
 #include "exec/streamfeed.h"
 
 #include <pthread.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +40,17 @@ is_last(const struct slot *s)
 	return s->rc || s->event.kind == STREAM_END;
 }
 
+/* A cancelled thread leaves its frames without returning from them, which the
+ * address sanitizer has to be told. */
+static void
+leave_stack(void *unused)
+{
+	(void)unused;
+#ifdef __SANITIZE_ADDRESS__
+	__asan_handle_no_return();
+#endif
+}
+
 /* Only while it reads the stream may the thread be cancelled. */
 static void
 read_event(struct streamfeed *f, struct slot *s)
@@ -44,9 +58,11 @@ read_event(struct streamfeed *f, struct slot *s)
 	int before;
 
 	s->err = ERROR_NONE;
+	pthread_cleanup_push(leave_stack, NULL);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
 	s->rc = stream_next(f->stream, &s->block, &s->event, &s->err);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	pthread_cleanup_pop(0);
 }
 
 static void *

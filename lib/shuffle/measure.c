@@ -44,8 +44,10 @@ measure_read(struct rowsource *s, struct measure_rows *m, struct error *err)
 	for (size_t b = 0; b < s->nblock; b++) {
 		size_t before = m->n;
 
-		if (s->read(s, b, &t, err) < 0)
+		if (s->read(s, b, &t, err) < 0) {
+			measure_rows_release(m);
 			return -1;
+		}
 		m->block_rows[b] = (uint32_t)(m->n - before);
 	}
 	labels_decide(&m->labels);
