@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include "base/mem.h"
 #include "base/opt.h"
 #include "base/progress.h"
 #include "data/task.h"
@@ -20,7 +22,7 @@ static const char *method = "corgipile", *format, *block_size;
 static const char *buffer, *rank, *state, *resume, *tmpdir;
 static const char *as, *group, *split;
 static uint64_t memory_bytes;
-static int64_t seed = 1, epochs = 1, epoch = -1, threads = 1;
+static int64_t skip, seed = 1, epochs = 1, epoch = -1, threads = 1;
 static bool header, even, single_buffer, stats;
 static const char *label;
 static int64_t batch = -1;
@@ -54,6 +56,8 @@ static const struct opt options[] = {
      "keep there how far the output has come", 0, 0},
     {"resume", 0, OPT_STRING, &resume, "FILE",
      "go on from there, with the same options", 0, 0},
+    {"skip", 0, OPT_INT, &skip, "N",
+     "leave out the first N records of all epochs together", 0, 1e18},
     {"tmpdir", 0, OPT_STRING, &tmpdir, "DIR",
      "for a copy of a pipe, and of once and epoch (default: $TMPDIR\n"
      "or /tmp)",
@@ -175,6 +179,7 @@ text_options(const char *path)
 	    .single_buffer = single_buffer,
 	    .state_path = state,
 	    .resume_path = resume,
+	    .skip = (uint64_t)skip,
 	};
 	struct error err = ERROR_NONE;
 
@@ -192,13 +197,17 @@ text_options(const char *path)
 static void
 advise(const struct textshuffle_options *o, const struct textshuffle_facts *f)
 {
+	struct strbuf size = STRBUF_INIT;
+
 	if (o->method != SHUFFLE_CORGIPILE || f->covers ||
 	    f->buffer_blocks >= TEXTSHUFFLE_GOOD_BLOCKS)
 		return;
+	buffer_size_round((double)f->good_block_bytes, false, &size);
 	warning("a buffer holds %zu block%s, too few to mix well; "
-		"--block-size %" PRIu64 " gives %d",
-		f->buffer_blocks, f->buffer_blocks == 1 ? "" : "s",
-		f->good_block_bytes, TEXTSHUFFLE_GOOD_BLOCKS);
+		"--block-size %s gives %d",
+		f->buffer_blocks, f->buffer_blocks == 1 ? "" : "s", size.buf,
+		TEXTSHUFFLE_GOOD_BLOCKS);
+	strbuf_release(&size);
 }
 
 /* The most memory that was resident, in bytes; 0 if unknown. */
@@ -252,6 +261,36 @@ examine_input(const struct textshuffle_options *text,
 	strbuf_release(&out);
 }
 
+#define LOOKED_AT ((size_t)1 << 20)
+
+/* Of a file that is CSV by its name: whether a line ends inside quotes, as far
+ * as it is looked at.  Pipes cannot be looked at twice. */
+static bool
+has_split_quotes(const char *path)
+{
+	size_t length = strlen(path), n;
+	bool inside = false, found = false;
+	struct stat st;
+	char *text;
+	FILE *f;
+
+	if (length < 4 || strcmp(path + length - 4, ".csv") != 0 ||
+	    stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	text = xmalloc(LOOKED_AT);
+	n = fread(text, 1, LOOKED_AT, f);
+	fclose(f);
+	for (size_t i = 0; i < n && !found; i++) {
+		inside ^= text[i] == '"';
+		found = text[i] == '\n' && inside;
+	}
+	free(text);
+	return found;
+}
+
 static void
 shuffle_text(const struct textshuffle_options *o)
 {
@@ -262,6 +301,10 @@ shuffle_text(const struct textshuffle_options *o)
 
 	if (!t)
 		die(&err);
+	if (!format && o->file.path && has_split_quotes(o->file.path))
+		warning("%s: a quoted field goes on over a line end: give "
+			"--format csv",
+			o->file.path);
 	advise(o, textshuffle_facts(t));
 	if (textshuffle_run(t, STDOUT_FILENO, "standard output", &s, &err) < 0)
 		die(&err);
@@ -327,13 +370,17 @@ refuse_options(const char *path, bool dataset)
 static void
 advise_data(const struct datashuffle_spec *p, const struct datashuffle_facts *f)
 {
+	struct strbuf size = STRBUF_INIT;
+
 	if (p->method != SHUFFLE_CORGIPILE || f->covers ||
 	    f->buffer_blocks >= DATASHUFFLE_GOOD_BLOCKS)
 		return;
-	warning("a buffer holds about %zu block%s of %s, too few to mix well; "
-		"kp-featurize --block-size %" PRIu64 " gives %d",
-		f->buffer_blocks, f->buffer_blocks == 1 ? "" : "s", p->path,
-		f->good_block_bytes, DATASHUFFLE_GOOD_BLOCKS);
+	buffer_size_round((double)f->good_block_bytes, false, &size);
+	warning("a buffer holds about %zu of the %zu blocks of %s, too few to "
+		"mix well; kp-featurize --block-size %s gives %d",
+		f->buffer_blocks, f->blocks, p->path, size.buf,
+		DATASHUFFLE_GOOD_BLOCKS);
+	strbuf_release(&size);
 }
 
 static void
@@ -366,6 +413,7 @@ data_options(const char *path)
 	    .memory_bytes = memory_bytes,
 	    .state = state,
 	    .resume = resume,
+	    .skip = (uint64_t)skip,
 	};
 	struct error err = ERROR_NONE;
 
@@ -404,6 +452,9 @@ check_options(void)
 	if (epoch >= 0 && epochs != 1)
 		dief(EXIT_USAGE, "--epoch is one, --epochs all up to it: "
 				 "give one of them");
+	if (skip && resume)
+		dief(EXIT_USAGE, "--resume says where to go on: not with "
+				 "--skip");
 	if (diagnose && measure)
 		dief(EXIT_USAGE, "give one of --diagnose and --measure");
 	if (!diagnose && !measure && (label || json))
@@ -411,9 +462,10 @@ check_options(void)
 		     label ? "label" : "json");
 	if (!measure && batch >= 0)
 		dief(EXIT_USAGE, "--batch needs --measure");
-	if ((diagnose || measure) && (state || resume || stats))
+	if ((diagnose || measure) && (state || resume || skip || stats))
 		dief(EXIT_USAGE, "--%s: not with --%s",
 		     state    ? "state"
+		     : skip   ? "skip"
 		     : resume ? "resume"
 			      : "stats",
 		     diagnose ? "diagnose" : "measure");

@@ -205,7 +205,7 @@ frames() {
 	make_csv
 	make_data
 	kp-shuffle --as csv --state state data >/dev/null 2>&1
-	fails 2 'kp-shuffle: state: made with other options' \
+	fails 2 'kp-shuffle: state: made with --seed 1, not 2' \
 	    kp-shuffle --as csv --seed 2 --resume state data
 	rm -r data
 	make_csv 5000
@@ -313,12 +313,70 @@ frames() {
 	make_csv 60000
 	kp-featurize -q --label y -o data in.csv
 	run --separate-stderr kp-shuffle --buffer 10% --as csv data
-	[[ $stderr == *'too few to mix well; kp-featurize --block-size '*' gives 100' ]]
+	[[ $stderr == *'a buffer holds about '*' of the '*' blocks of data, too few to mix well; kp-featurize --block-size '*' gives 100' ]]
 	size=${stderr##*--block-size }
 	rm -r data
 	kp-featurize -q --label y --block-size "${size%% *}" -o data in.csv
 	run --separate-stderr kp-shuffle --buffer 10% --as csv data
 	equal "$stderr" ''
+}
+
+@test "rows that a trainer has taken are left out" {
+	make_csv
+	make_data
+	for o in '' '--split train' '--rank 1/3' '--rank 1/3 --even' \
+	    '--method once --rank 1/3' '--method mrs' '--method window'; do
+		# shellcheck disable=SC2086 # options
+		set -- --as csv --epochs 3 --buffer 40K $o
+		kp-shuffle "$@" data >want 2>/dev/null
+		n=$(($(wc -l <want) - 1))
+		for k in 1 $((n / 3)) $((n / 2)) $((n - 1)); do
+			{
+				head -n $((k + 1)) want
+				kp-shuffle "$@" --skip $k data 2>/dev/null |
+				    tail -n +2
+			} | cmp - want
+			equal "$(kp-shuffle "$@" --skip $k data 2>/dev/null |
+			    head -n 1)" "$(head -n 1 want)"
+		done
+	done
+	equal "$(kp-shuffle --skip 1000000 data 2>/dev/null | wc -c)" 0
+}
+
+# signal_stops SIGNAL STATUS OPTION...: what a reader gets before, and at, the
+# end of a run by a signal is `out`
+signal_stops() {
+	local signal=$1 want=$2 pid status=0
+	shift 2
+	rm -f pipe
+	mkfifo pipe
+	while [ "$(head -c 50000 | tee -a out | wc -c)" -gt 0 ]; do
+		sleep .05
+	done <pipe &
+	kp-shuffle "$@" data >pipe 2>/dev/null &
+	pid=$!
+	sleep 1
+	kill -s "$signal" $pid
+	wait $pid || status=$?
+	wait
+	equal "$status" "$want"
+}
+
+@test "SIGTERM ends the csv of a dataset with a whole row" {
+	make_csv 60000
+	make_data
+	set -- --as csv --epochs 5 --buffer 100K
+	kp-shuffle "$@" data >want 2>/dev/null
+	rm -f out
+	signal_stops TERM 7 "$@" --state place
+	equal "$(wc -c <out)" "$(jq .bytes place)"
+	cmp -n "$(wc -c <out)" out want
+	kp-shuffle "$@" --resume place data >>out 2>/dev/null
+	cmp out want
+	rm -f out
+	signal_stops TERM 143 "$@"
+	equal "$(tail -c 1 out | od -An -c | tr -d ' ')" '\n'
+	cmp -n "$(wc -c <out)" out want
 }
 
 @test "options for the other kind of input are refused" {

@@ -156,7 +156,7 @@ noisy() {
 	equal "$(key label d)" y
 	kp-shuffle --diagnose --split train ds >text
 	grep -q '^Plain stored order is not safe: blocks are all but pure in the label\.$' text
-	grep -q 'make the dataset with blocks .* times smaller\|--buffer' text
+	grep -q ' kp-featurize --block-size [0-9]*K\?\(, or --buffer [0-9]*%\)\?\.$' text
 }
 
 @test "the same options give the same report, from a pipe too" {

@@ -384,6 +384,8 @@ No such file or directory" \
 	gzip -c /dev/null >in.gz
 	fails 3 'kp-shuffle: in.gz: gzip-compressed (use: gzip -dc in.gz | ...)' \
 	    kp-shuffle in.gz
+	run --separate-stderr kp-shuffle - <in.gz
+	equal "$stderr" 'kp-shuffle: standard input: gzip-compressed (use: gzip -dc | ...)'
 	printf '1,"a\n2,b\n' >in
 	fails 3 'kp-shuffle: in: a quote is not closed in the record at byte 0' \
 	    kp-shuffle --format csv in
@@ -525,6 +527,106 @@ resumes_at() {
 	done
 }
 
+# skips OPTION...: however many records are left out, the rest is the same;
+# records have $height lines
+skips() {
+	local n k
+	kp-shuffle "$@" in >want 2>/dev/null
+	n=$(($(wc -l <want) / height))
+	for k in 1 17 $((n / 3 - 1)) $((n / 3)) $((n / 2)) $((n - 1)) $n; do
+		{
+			head -n $((k * height)) want
+			kp-shuffle "$@" --skip $k in 2>/dev/null
+		} | cmp - want
+	done
+}
+
+@test "records that a trainer has taken are left out" {
+	lines 3000 >in
+	height=1
+	for m in corgipile none once epoch window mrs block; do
+		set -- --method $m --buffer 8K --block-size 100 --epochs 3
+		skips "$@"
+		case $m in
+		window | mrs) continue ;;
+		esac
+		skips "$@" --rank 1/3
+		skips "$@" --rank 2/3 --even
+	done
+	skips --buffer 8K --epoch 2
+	awk 'BEGIN {
+		for (i = 0; i < 3000; i++)
+			printf "%d,\"a\n\n%d\n\",z\n", i, i
+	}' >in
+	height=4
+	for m in corgipile none once; do
+		skips --method $m --format csv --buffer 8K --epochs 2
+	done
+}
+
+@test "a header does not count as left out, and comes first" {
+	{
+		echo head
+		lines 1000
+	} >in
+	kp-shuffle --header --epochs 2 in >want
+	kp-shuffle --header --epochs 2 --skip 1300 in >got
+	{
+		echo head
+		tail -n 700 want
+	} | cmp - got
+	fails 2 'kp-shuffle: --resume says where to go on: not with --skip' \
+	    kp-shuffle --skip 3 --resume place in
+	# a state counts from there
+	kp-shuffle --header --epochs 2 --skip 1300 --state place in |
+	    cmp - got
+	equal "$(jq .bytes place)" "$(wc -c <got)"
+}
+
+@test "what skipping passes over is not read" {
+	lines 200000 >in
+	set -- --buffer 100K --epochs 20
+	# once to count, and a buffer or two
+	[ "$(stat_of bytes_read "$@" --skip 3999000 in)" -lt 6000000 ]
+}
+
+@test "without a state, too, SIGTERM waits for the end of the record" {
+	lines 3000 40001 >in
+	mkfifo pipe
+	kp-shuffle --epochs 2 in >pipe &
+	pid=$!
+	{
+		head -c 100000
+		sleep 1
+		cat
+	} <pipe >out &
+	sleep .5
+	kill $pid
+	status=0
+	wait $pid || status=$?
+	equal "$status" 143
+	wait
+	equal "$(($(wc -c <out) % 40001))" 0
+	[ -s out ]
+}
+
+@test "a resumed shuffle may have more epochs" {
+	lines 1000 >in
+	kp-shuffle --epochs 2 --state place in >out
+	kp-shuffle --epochs 3 --resume place in >>out
+	kp-shuffle --epochs 3 in | cmp - out
+}
+
+@test "lines of a .csv that end inside quotes are warned of" {
+	printf 'a,"b\nc"\nd,e\n' >in.csv
+	equal "$(kp-shuffle in.csv 2>&1 >/dev/null)" \
+	    'kp-shuffle: in.csv: a quoted field goes on over a line end: give --format csv'
+	equal "$(kp-shuffle --format csv in.csv 2>&1 >/dev/null)" ''
+	equal "$(kp-shuffle --format lines in.csv 2>&1 >/dev/null)" ''
+	printf '"a","b ""c"""\nd,e\n' >in.csv
+	equal "$(kp-shuffle in.csv 2>&1 >/dev/null)" ''
+}
+
 @test "a write that is cut short leaves a state to go on from" {
 	lines 100000 12 >in
 	set -- --buffer 100K --epochs 2
@@ -544,11 +646,11 @@ resumes_at() {
 @test "a state is refused with other data or other options" {
 	lines 1000 >in
 	kp-shuffle --state place in >/dev/null
-	fails 2 'kp-shuffle: place: made with other options' \
+	fails 2 'kp-shuffle: place: made with --seed 1, not 2' \
 	    kp-shuffle --resume place --seed 2 in
-	fails 2 'kp-shuffle: place: made with other options' \
+	fails 2 'kp-shuffle: place: made with --format lines, not csv' \
 	    kp-shuffle --resume place --format csv in
-	fails 2 'kp-shuffle: place: made with other options' \
+	fails 2 'kp-shuffle: place: made with --header no, not yes' \
 	    kp-shuffle --resume place --header in
 	sed '5s/0/1/' in >other
 	touch -r in other

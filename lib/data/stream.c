@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +209,7 @@ stream_writer_bytes(const struct stream_writer *w)
 /* --- reading --- */
 
 struct stream {
-	int fd;
+	int fd, wake; /* wake: -1 for none */
 	char *name;
 	struct strbuf buf;    /* the frame read last */
 	struct strbuf header; /* payload of the first HEADER */
@@ -240,6 +241,24 @@ refuse(const struct stream *st, const char *what, struct error *err)
 	return at_frame(st, err);
 }
 
+/* Waits for input, or an error that read() will tell. */
+static int
+await(const struct stream *st, struct error *err)
+{
+	struct pollfd on[] = {{.fd = st->fd, .events = POLLIN},
+			      {.fd = st->wake, .events = POLLIN}};
+
+	if (st->wake < 0)
+		return 0;
+	while (poll(on, 2, -1) < 0) {
+		if (errno != EINTR)
+			return error_sys(err, "%s", st->name);
+	}
+	if (on[1].revents)
+		return error_set(err, EXIT_STOPPED, "%s: stopped", st->name);
+	return 0;
+}
+
 /* Reads until buf holds n bytes, or the end. */
 static int
 read_to(struct stream *st, uint64_t n, struct error *err)
@@ -250,6 +269,8 @@ read_to(struct stream *st, uint64_t n, struct error *err)
 		ssize_t got;
 
 		strbuf_reserve(&st->buf, want < most ? (size_t)want : most);
+		if (await(st, err) < 0)
+			return -1;
 		got = read(st->fd, st->buf.buf + st->buf.len,
 			   want < most ? (size_t)want : most);
 		if (got < 0 && errno == EINTR)
@@ -262,6 +283,12 @@ read_to(struct stream *st, uint64_t n, struct error *err)
 		st->buf.buf[st->buf.len] = '\0';
 	}
 	return 0;
+}
+
+void
+stream_wake(struct stream *st, int wake)
+{
+	st->wake = wake;
 }
 
 /* The next frame; f->type is 0 at the end. */
@@ -330,6 +357,7 @@ stream_open(int fd, const char *name, struct error *err)
 	struct frame f = {0};
 
 	st->fd = fd;
+	st->wake = -1;
 	st->name = xstrdup(name);
 	st->anywhere = true;
 	strbuf_init(&st->buf);

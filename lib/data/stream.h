@@ -78,6 +78,9 @@ struct stream_event {
  * EXIT_CORRUPT, naming the stream, the number of the frame and its byte. */
 struct stream *stream_open(int fd, const char *name, struct error *err);
 void stream_free(struct stream *st); /* NULL is legal */
+/* From now on a read that waits for input ends with EXIT_STOPPED when wake, a
+ * descriptor that the caller keeps open, becomes readable or hangs up. */
+void stream_wake(struct stream *st, int wake);
 const struct schema *stream_schema(const struct stream *st);
 uint64_t stream_fingerprint(const struct stream *st); /* of the dataset */
 

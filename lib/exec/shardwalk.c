@@ -398,9 +398,9 @@ shardwalk_run(struct shardwalk *w, const struct shardwalk_pass *pass,
 struct thin {
 	const struct plan *plan;
 	const struct dataset *data;
-	uint64_t shards; /* with few blocks in a buffer */
-	size_t fewest;
-	double block_bytes; /* of that shard */
+	uint64_t shards;       /* with few blocks in a buffer */
+	size_t fewest, nblock; /* of one, and the blocks it has */
+	double block_bytes;    /* of that shard */
 };
 
 static int
@@ -413,6 +413,7 @@ look_at_shard(void *ctx, const struct shard *s)
 		return 0;
 	if (t->shards++ == 0 || n < t->fewest) {
 		t->fewest = n;
+		t->nblock = nblock;
 		t->block_bytes =
 		    shard_bytes(t->plan->space.learner, t->data, s) /
 		    (double)nblock;
@@ -437,14 +438,18 @@ shardwalk_warn(const struct plan *p, const struct dataset *d,
 	if (t.shards == 0)
 		return;
 	want = t.block_bytes * (double)t.fewest / SHARDWALK_FEW_BLOCKS;
-	strbuf_addf(warning,
-		    "a shuffle buffer holds only %zu block%s of a group's "
-		    "rows "
-		    "(of %llu group%s or part%s fewer than %d): on clustered "
-		    "data give more --buffer, or kp-featurize --block-size "
-		    "%.0fK",
-		    t.fewest, t.fewest == 1 ? "" : "s",
-		    (unsigned long long)t.shards, t.shards == 1 ? "" : "s",
-		    t.shards == 1 ? "" : "s", SHARDWALK_FEW_BLOCKS,
-		    want < 1024 ? 1 : want / 1024);
+	strbuf_addf(
+	    warning,
+	    "a shuffle buffer holds %zu of the %zu block%s of a group's rows, "
+	    "too few to mix well (%llu group%s or part%s hold%s fewer than "
+	    "%d): kp-featurize --block-size ",
+	    t.fewest, t.nblock, t.nblock == 1 ? "" : "s",
+	    (unsigned long long)t.shards, t.shards == 1 ? "" : "s",
+	    t.shards == 1 ? "" : "s", t.shards == 1 ? "s" : "",
+	    SHARDWALK_FEW_BLOCKS);
+	buffer_size_round(want, false, warning);
+	strbuf_addf(warning, " gives %d", SHARDWALK_FEW_BLOCKS);
+	strbuf_addstr(warning, t.nblock > SHARDWALK_FEW_BLOCKS
+				   ? ", and so may more --buffer"
+				   : ", or --buffer 100% holds all");
 }

@@ -1,13 +1,12 @@
 #include "exec/streamfeed.h"
 
+#include <fcntl.h>
 #include <pthread.h>
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#endif
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -31,6 +30,7 @@ struct streamfeed {
 	size_t filled, freed; /* slots, since the start */
 	bool using;	      /* the slot after the last one freed */
 	bool stop;
+	int wake[2]; /* a pipe; closing its end for writing ends a read */
 };
 
 /* The end of the stream, and what follows a failure, is nothing. */
@@ -40,39 +40,12 @@ is_last(const struct slot *s)
 	return s->rc || s->event.kind == STREAM_END;
 }
 
-/* A cancelled thread leaves its frames without returning from them, which the
- * address sanitizer has to be told. */
-static void
-leave_stack(void *unused)
-{
-	(void)unused;
-#ifdef __SANITIZE_ADDRESS__
-	__asan_handle_no_return();
-#endif
-}
-
-/* Only while it reads the stream may the thread be cancelled. */
-static void
-read_event(struct streamfeed *f, struct slot *s)
-{
-	int before;
-
-	s->err = ERROR_NONE;
-	pthread_cleanup_push(leave_stack, NULL);
-	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
-	s->rc = stream_next(f->stream, &s->block, &s->event, &s->err);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	pthread_cleanup_pop(0);
-}
-
 static void *
 reading(void *ctx)
 {
 	struct streamfeed *f = ctx;
 	bool last = false;
-	int before;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	for (size_t k = 0; !last; k++) {
 		struct slot *s = &f->slot[k % SLOTS];
 		bool stop;
@@ -84,7 +57,8 @@ reading(void *ctx)
 		pthread_mutex_unlock(&f->lock);
 		if (stop)
 			break;
-		read_event(f, s);
+		s->err = ERROR_NONE;
+		s->rc = stream_next(f->stream, &s->block, &s->event, &s->err);
 		last = is_last(s);
 		pthread_mutex_lock(&f->lock);
 		f->filled++;
@@ -101,7 +75,13 @@ streamfeed_new(struct stream *st, struct error *err)
 	pthread_condattr_t attr;
 	int rc;
 
+	if (pipe2(f->wake, O_CLOEXEC) < 0) {
+		free(f);
+		error_sys(err, "no pipe");
+		return NULL;
+	}
 	f->stream = st;
+	stream_wake(st, f->wake[0]);
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -111,6 +91,8 @@ streamfeed_new(struct stream *st, struct error *err)
 	if (rc == 0)
 		return f;
 	error_set(err, EXIT_CANNOT, "no thread: %s", strerror(rc));
+	close(f->wake[0]);
+	close(f->wake[1]);
 	free(f);
 	return NULL;
 }
@@ -124,8 +106,9 @@ streamfeed_free(struct streamfeed *f)
 	f->stop = true;
 	pthread_cond_signal(&f->moved);
 	pthread_mutex_unlock(&f->lock);
-	pthread_cancel(f->thread);
+	close(f->wake[1]);
 	pthread_join(f->thread, NULL);
+	close(f->wake[0]);
 	for (size_t i = 0; i < SLOTS; i++)
 		block_release(&f->slot[i].block);
 	pthread_cond_destroy(&f->moved);

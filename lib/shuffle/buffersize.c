@@ -50,3 +50,20 @@ buffer_size_blocks(const struct buffer_size *b, size_t nblock,
 
 	return n < 1 ? 1 : n < (double)nblock ? (size_t)n : nblock;
 }
+
+void
+buffer_size_round(double bytes, bool up, struct strbuf *sb)
+{
+	const char *unit = "KMGT";
+	double v = fmax(bytes, 1), digit = 1;
+	size_t k = 0;
+
+	while (v >= 10240 && unit[k]) {
+		v /= 1024;
+		k++;
+	}
+	while (v / digit >= 100)
+		digit *= 10;
+	v = (up ? ceil(v / digit) : floor(v / digit)) * digit;
+	strbuf_addf(sb, "%.0f%.*s", v, k > 0, unit + k - (k > 0));
+}

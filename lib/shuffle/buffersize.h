@@ -6,6 +6,7 @@
  * ("512M").
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
@@ -25,5 +26,9 @@ void buffer_size_text(const struct buffer_size *b, struct strbuf *sb);
  * least 1, at most nblock. */
 size_t buffer_size_blocks(const struct buffer_size *b, size_t nblock,
 			  double total_bytes);
+
+/* A size to advise, of two digits, as options take it: "84K", "8600".  Rounded
+ * down, as is good for a block, or up, for a buffer; at least 1. */
+void buffer_size_round(double bytes, bool up, struct strbuf *sb);
 
 #endif

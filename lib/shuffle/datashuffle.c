@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "shuffle/datasink.h"
@@ -52,7 +51,8 @@ struct datashuffle {
 	pthread_cond_t changed;
 
 	struct datasink *sink;
-	struct state_keeper *keeper; /* NULL: no place is kept */
+	struct state_keeper *keeper;
+	struct strbuf options; /* of the place */
 	struct shuffle_state place;
 	uint64_t bytes_before; /* written by the runs before */
 	struct datashuffle_stats stats;
@@ -341,8 +341,6 @@ move_on(struct datashuffle *r, size_t n, struct error *err)
 	r->place.rows += n;
 	r->place.bytes = r->bytes_before + datasink_bytes(r->sink);
 	r->stats.rows += n;
-	if (r->keeper == NULL)
-		return 0;
 	if (state_keeper_move(r->keeper, &r->place, err) < 0)
 		return -1;
 	return state_keeper_stopping(r->keeper)
@@ -406,54 +404,120 @@ write_all(struct datashuffle *r, struct error *err)
 
 /* --- one run --- */
 
-/* Of all options that decide the order or the bytes. */
-static uint64_t
-settings_hash(const struct datashuffle_spec *p)
+/* All that decide the order or the bytes, but for which epochs. */
+static void
+list_options(struct datashuffle *r)
 {
-	struct strbuf sb = STRBUF_INIT;
-	uint64_t hash;
+	static const char *const part[PART_COUNT] = {"train", "holdout",
+						     "test"};
+	const struct datashuffle_spec *p = &r->spec;
+	struct strbuf *sb = &r->options;
 
-	strbuf_addf(&sb, "dataset %s %" PRIu64 " %" PRIu32 "/%" PRIu32,
-		    shuffle_method_name(p->method), p->seed, p->part.rank,
+	strbuf_addf(sb, "method %s\n", shuffle_method_name(p->method));
+	strbuf_addf(sb, "seed %" PRIu64 "\n", p->seed);
+	strbuf_addf(sb, "rank %" PRIu32 "/%" PRIu32 "\n", p->part.rank,
 		    p->part.ranks ? p->part.ranks : 1);
-	strbuf_addf(&sb, " %d %d %d ", p->part.even, p->split, p->csv);
-	buffer_size_text(&p->buffer, &sb);
-	if (p->group)
-		strbuf_addf(&sb, " %s", p->group);
-	hash = hash64(sb.buf, sb.len);
-	strbuf_release(&sb);
-	return hash;
+	strbuf_addf(sb, "even %s\n", p->part.even ? "yes" : "no");
+	strbuf_addf(sb, "as %s\n", p->csv ? "csv" : "stream");
+	strbuf_addf(sb, "split %s\n", p->split < 0 ? "(all)" : part[p->split]);
+	strbuf_addf(sb, "group %s\n", p->group ? p->group : "(all)");
+	strbuf_addf(sb, "buffer %" PRIu64 "\n", r->facts.buffer_bytes);
 }
 
 static int
 find_place(struct datashuffle *r, struct error *err)
 {
 	const struct datashuffle_spec *p = &r->spec;
-	uint64_t data = dataset_fingerprint(r->d);
-	uint64_t settings = settings_hash(p);
 
+	list_options(r);
 	r->place = (struct shuffle_state){
-	    .data = data, .settings = settings, .epoch = p->epoch};
-	if (p->resume && shufflestate_load(p->resume, p->path, data, settings,
-					   &r->place, err) < 0)
+	    .data = dataset_fingerprint(r->d),
+	    .options = r->options.buf,
+	    .epoch = p->epoch,
+	};
+	if (p->resume &&
+	    shufflestate_load(p->resume, p->path, &r->place, err) < 0)
 		return -1;
-	r->epoch = r->place.epoch;
-	r->number = r->place.buffer;
 	r->end = p->epoch + p->epochs;
 	r->bytes_before = r->place.bytes;
-	if (r->epoch < p->epoch)
+	if (r->place.epoch < p->epoch)
 		return error_set(err, EXIT_USAGE,
 				 "%s: stopped in epoch %" PRIu64
 				 ", before the first that is asked for",
-				 p->resume, r->epoch);
+				 p->resume, r->place.epoch);
 	return 0;
+}
+
+/* --- rows to leave out --- */
+
+/* Whether *skip ends in the epoch of the place; else it is taken from it.  Of a
+ * method that holds all rows, which are `all`. */
+static bool
+skip_epoch(const struct datashuffle *r, uint64_t all, uint64_t *skip)
+{
+	const struct order_rank *p = &r->spec.part;
+	uint64_t b =
+	    order_buffer_tuples(all, r->facts.buffer_blocks, r->sel.nblock);
+	uint64_t n = all;
+
+	if (r->spec.method == SHUFFLE_MRS)
+		n = (all > b ? all - b : 0) * (r->place.epoch ? 2 : 1);
+	else if (p->ranks > 1)
+		n = all * (p->rank + 1) / p->ranks - all * p->rank / p->ranks;
+	if (*skip < n)
+		return true;
+	*skip -= n;
+	return false;
+}
+
+/* The same where there are buffers, of which whole ones are passed over. */
+static bool
+skip_buffers(struct datashuffle *r, uint64_t *skip)
+{
+	struct shuffle_state *at = &r->place;
+	size_t n = order_buffers(r->order, at->epoch);
+
+	at->rows = 0;
+	for (at->buffer = 0; at->buffer < n; at->buffer++) {
+		uint64_t rows =
+		    order_buffer(r->order, at->epoch, at->buffer).rows;
+
+		if (*skip < rows)
+			return true;
+		*skip -= rows;
+		at->rows += rows;
+	}
+	at->buffer = at->rows = 0;
+	return false;
+}
+
+/* Begins behind the first rows of all that would be written. */
+static void
+skip_rows(struct datashuffle *r)
+{
+	bool buffered = is_buffered(r->spec.method);
+	struct shuffle_state *at = &r->place;
+	uint64_t skip = r->spec.skip, all = 0;
+
+	for (size_t i = 0; i < r->sel.nblock; i++)
+		all += r->sel.rows[i];
+	if (r->spec.part.ranks <= 1 && r->spec.method != SHUFFLE_MRS &&
+	    all > 0) {
+		at->epoch += skip / all;
+		skip %= all;
+	}
+	while (at->epoch < r->end && (buffered ? !skip_buffers(r, &skip)
+					       : !skip_epoch(r, all, &skip)))
+		at->epoch++;
+	at->tuples = at->epoch < r->end ? skip : 0;
+	at->rows += at->tuples;
 }
 
 static int
 prepare(struct datashuffle *r, struct error *err)
 {
 	const struct datashuffle_spec *p = &r->spec;
-	bool buffered = is_buffered(p->method);
+	bool buffered = is_buffered(p->method), count;
 
 	if (check_spec(p, err) < 0)
 		return -1;
@@ -463,13 +527,16 @@ prepare(struct datashuffle *r, struct error *err)
 	    size_buffer(r, err) < 0 ||
 	    (!buffered && check_memory(r, err) < 0) || find_place(r, err) < 0)
 		return -1;
-	if (buffered && p->part.even && p->split >= 0 &&
-	    dataselect_count(&r->sel, err) < 0)
+	count = p->split >= 0 && (p->part.even || p->skip > 0);
+	if (count && dataselect_count(&r->sel, err) < 0)
 		return -1;
 	r->cache = facts_cache_new(r->d);
 	if (buffered)
-		make_order(r,
-			   p->split >= 0 && !p->part.even ? NULL : r->sel.rows);
+		make_order(r, p->split >= 0 && !count ? NULL : r->sel.rows);
+	if (p->skip > 0)
+		skip_rows(r);
+	r->epoch = r->place.epoch;
+	r->number = r->place.buffer;
 	return 0;
 }
 
@@ -479,6 +546,7 @@ datashuffle_new(const struct datashuffle_spec *spec, struct error *err)
 	struct datashuffle *r = xcalloc(1, sizeof(*r));
 
 	r->spec = *spec;
+	strbuf_init(&r->options);
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->changed, NULL);
 	if (prepare(r, err) == 0)
@@ -506,18 +574,20 @@ start(struct datashuffle *r, int fd, const char *name, struct error *err)
 	    .header = r->bytes_before == 0,
 	};
 
-	if (r->spec.state) {
-		r->keeper = state_keeper_new(r->spec.state, &r->place, err);
-		if (!r->keeper)
-			return -1;
-	}
+	r->keeper = state_keeper_new(r->spec.state, &r->place, err);
+	if (!r->keeper)
+		return -1;
 	/* Nothing, not even a header, where nothing is left to do. */
 	if (r->epoch >= r->end)
 		return 0;
 	r->sink = datasink_new(&sink, err);
 	if (!r->sink ||
-	    (r->spec.resume &&
+	    ((r->spec.resume || r->spec.skip) &&
 	     datasink_place(r->sink, r->place.epoch, r->place.rows, err) < 0))
+		return -1;
+	/* the header is there */
+	r->place.bytes = r->bytes_before + datasink_bytes(r->sink);
+	if (state_keeper_move(r->keeper, &r->place, err) < 0)
 		return -1;
 	if (r->spec.single_buffer)
 		return 0;
@@ -588,6 +658,7 @@ datashuffle_free(struct datashuffle *r)
 	order_free(r->order);
 	facts_cache_free(r->cache);
 	datasink_free(r->sink);
+	strbuf_release(&r->options);
 	dataselect_release(&r->sel);
 	dataset_free(r->d);
 	pthread_mutex_destroy(&r->lock);

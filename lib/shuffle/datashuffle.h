@@ -36,7 +36,9 @@ struct datashuffle_spec {
 	uint64_t memory_bytes; /* what the other methods may hold; 0: half of
 				  what there is */
 	const char *state;     /* where the place is kept; NULL: nowhere */
-	const char *resume;    /* from where to go on; NULL: from the start */
+	const char *resume;    /* from where to go on; NULL: from the start,
+				  or behind so many rows of all: */
+	uint64_t skip;
 };
 
 /* What was chosen. */

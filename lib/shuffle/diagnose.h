@@ -78,7 +78,9 @@ struct diagnosis {
 	bool fixed_blocks;
 	size_t want_blocks; /* n that is enough */
 	double want_block_bytes, want_buffer_bytes;
-	bool larger_buffer; /* than there is */
+	bool larger_buffer;	 /* than there is */
+	double make_block_bytes; /* fixed_blocks: of kp-featurize, for the
+				    caller to set too */
 };
 
 /* EXIT_USAGE if there are fewer than two blocks, EXIT_DATA if no rows. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/jsonio.h"
+#include "shuffle/buffersize.h"
 #include "shuffle/diagnose.h"
 
 /* Three digits are all that a sample gives; thousands set apart. */
@@ -31,22 +32,6 @@ add_count(struct strbuf *out, double v)
 	}
 }
 
-/* A size that --block-size and --buffer take, rounded down. */
-static void
-add_size(struct strbuf *out, double bytes)
-{
-	const char *unit = "KMGT";
-	double v = bytes / 1024;
-
-	if (bytes < 1024) {
-		strbuf_addf(out, "%.0f", bytes);
-		return;
-	}
-	for (; v >= 10240 && unit[1]; unit++)
-		v /= 1024;
-	strbuf_addf(out, "%.0f%c", floor(v), *unit);
-}
-
 static void
 add_number(struct strbuf *out, const char *what, double v)
 {
@@ -70,7 +55,7 @@ static void
 add_figures(const struct diagnosis *d, struct strbuf *out)
 {
 	strbuf_addf(out, "%s: %zu blocks of ", d->source, d->nblock);
-	add_size(out, d->block_bytes);
+	buffer_size_round(d->block_bytes, false, out);
 	strbuf_addstr(out, ", about ");
 	add_count(out, d->block_rows);
 	strbuf_addf(out, " rows each; %zu of them read\n\n", d->read);
@@ -151,20 +136,17 @@ add_verdict(const struct diagnosis *d, struct strbuf *out)
 				   "differs from block to block.\n");
 }
 
-/* As --buffer, or by making smaller blocks. */
+/* Smaller blocks, or if that is not all of it, a larger buffer. */
 static void
-add_share(const struct diagnosis *d, struct strbuf *out)
+add_remake(const struct diagnosis *d, struct strbuf *out)
 {
 	double share = ceil(100.0 * (double)d->want_blocks / (double)d->nblock);
 
+	strbuf_addstr(out, " kp-featurize --block-size ");
+	buffer_size_round(d->make_block_bytes, false, out);
 	if (share <= 50)
-		strbuf_addf(out, " --buffer %.0f%%.\n", share);
-	else
-		strbuf_addf(
-		    out,
-		    " make the dataset with blocks %.0f times "
-		    "smaller.\n",
-		    ceil((double)d->want_blocks / (double)d->buffer_blocks));
+		strbuf_addf(out, ", or --buffer %.0f%%", share);
+	strbuf_addstr(out, ".\n");
 }
 
 static void
@@ -185,7 +167,7 @@ add_advice(const struct diagnosis *d, struct strbuf *out)
 	}
 	strbuf_addf(out, ", not %zu:", d->buffer_blocks);
 	if (d->fixed_blocks) {
-		add_share(d, out);
+		add_remake(d, out);
 		return;
 	}
 	if (d->larger_buffer &&
@@ -194,10 +176,11 @@ add_advice(const struct diagnosis *d, struct strbuf *out)
 		return;
 	}
 	strbuf_addstr(out, " --block-size ");
-	add_size(out, d->want_block_bytes);
+	buffer_size_round(d->want_block_bytes, false, out);
 	if (d->larger_buffer) {
 		strbuf_addstr(out, " --buffer ");
-		add_size(out, d->want_buffer_bytes * 1.01 + 1024);
+		buffer_size_round(d->want_buffer_bytes * 1.01 + 1024, true,
+				  out);
 	}
 	strbuf_addstr(out, ".\n");
 }

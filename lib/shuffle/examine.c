@@ -12,6 +12,7 @@ struct examined {
 	struct order_spec order;
 	uint64_t epoch, epochs;
 	bool fixed_blocks; /* of a dataset: not for an option to choose */
+	uint64_t good_block_bytes; /* of them, as datashuffle.h has it */
 };
 
 static int
@@ -26,6 +27,8 @@ report_diagnosis(const struct examined *x, bool json, struct strbuf *out,
 	if (diagnose(x->source, &spec, &d, err) < 0)
 		return -1;
 	d.fixed_blocks = x->fixed_blocks;
+	d.make_block_bytes = (double)x->good_block_bytes *
+			     DATASHUFFLE_GOOD_BLOCKS / (double)d.want_blocks;
 	if (json)
 		diagnosis_json(&d, out);
 	else
@@ -136,6 +139,7 @@ examine_data(const struct examine_spec *spec, struct strbuf *out,
 		return -1;
 	if (dataselect_init(&sel, d, s->group, s->split, err) == 0) {
 		x.source = datarows_new(&sel);
+		x.good_block_bytes = f.good_block_bytes;
 		x.order = (struct order_spec){.method = m,
 					      .seed = s->seed,
 					      .buffer_blocks = f.buffer_blocks,

@@ -296,8 +296,9 @@ check_sizes(const struct measure_rows *rows, size_t batch, struct error *err)
 				 rows->n);
 	if (rows->n < 2 || rows->n < batch)
 		return error_set(err, EXIT_DATA,
-				 "%zu records do not fill a batch of %zu",
-				 rows->n, batch < 2 ? 2 : batch);
+				 "%zu record%s not fill a batch of %zu",
+				 rows->n, rows->n == 1 ? " does" : "s do",
+				 batch < 2 ? 2 : batch);
 	return 0;
 }
 
@@ -313,9 +314,9 @@ measure_epoch(const struct measure_rows *rows, struct order *o, uint64_t epoch,
 	e.tuple = order_tuples(o, epoch, &e.n);
 	if (e.n < m->batch) {
 		ret = error_set(err, EXIT_DATA,
-				"an epoch of %zu records does not fill a "
+				"an epoch of %zu record%s does not fill a "
 				"batch of %zu",
-				e.n, m->batch);
+				e.n, e.n == 1 ? "" : "s", m->batch);
 	} else {
 		add_epoch(rows, &e, block, m);
 		if (*place)
@@ -364,10 +365,11 @@ void
 measurement_text(const struct measurement *m, struct strbuf *out)
 {
 	strbuf_addf(out,
-		    "%s: %zu records in %zu blocks; %zu batches of %zu in an "
+		    "%s: %zu records in %zu block%s; %zu batch%s of %zu in an "
 		    "epoch\n\n",
 		    shuffle_method_name(m->method), m->tuples, m->nblock,
-		    m->batches, m->batch);
+		    m->nblock == 1 ? "" : "s", m->batches,
+		    m->batches == 1 ? "" : "es", m->batch);
 	strbuf_addf(out,
 		    "distinct blocks in a batch    %-10.4g  in random order "
 		    "%.4g\n",

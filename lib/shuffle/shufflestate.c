@@ -1,11 +1,13 @@
 #include "shuffle/shufflestate.h"
 
 #include <stddef.h>
+#include <string.h>
 #include "base/io.h"
 #include "base/jsonio.h"
 
 #define STATE_KIND "shuffle-state"
-#define STATE_VERSION 1
+#define STATE_VERSION 2
+#define NAME_MAX_BYTES 32 /* of an option */
 
 /* The numbers of the file, in order, and where they are kept. */
 static const struct {
@@ -19,6 +21,40 @@ static const struct {
     {"bytes", offsetof(struct shuffle_state, bytes)},
 };
 #define COUNTS (sizeof(counts) / sizeof(*counts))
+
+/* The next of the lines "name value" at *p: 1, or 0 if there is none. */
+static int
+next_option(const char **p, char name[NAME_MAX_BYTES], struct strbuf *value)
+{
+	size_t n = strcspn(*p, " "), m;
+
+	if (**p == '\0' || n >= NAME_MAX_BYTES)
+		return 0;
+	memcpy(name, *p, n);
+	name[n] = '\0';
+	*p += n + 1;
+	m = strcspn(*p, "\n");
+	strbuf_reset(value);
+	strbuf_add(value, *p, m);
+	*p += m + 1;
+	return 1;
+}
+
+static void
+put_options(struct jout *j, const char *options)
+{
+	struct strbuf value = STRBUF_INIT;
+	char name[NAME_MAX_BYTES];
+
+	jout_key(j, "options");
+	jout_object(j);
+	while (next_option(&options, name, &value)) {
+		jout_key(j, name);
+		jout_string(j, value.buf, value.len);
+	}
+	jout_end_object(j);
+	strbuf_release(&value);
+}
 
 int
 shufflestate_save(const char *path, const struct shuffle_state *st,
@@ -36,8 +72,7 @@ shufflestate_save(const char *path, const struct shuffle_state *st,
 	jout_int(&j, STATE_VERSION);
 	jout_key(&j, "data");
 	jout_hex(&j, st->data);
-	jout_key(&j, "settings");
-	jout_hex(&j, st->settings);
+	put_options(&j, st->options);
 	for (size_t i = 0; i < COUNTS; i++) {
 		jout_key(&j, counts[i].key);
 		jout_uint(&j,
@@ -54,13 +89,12 @@ static int
 get(const struct jvalue *v, struct shuffle_state *st, struct error *err)
 {
 	static const char *const known[] = {
-	    "kp",     "version", "data", "settings", "epoch",
-	    "buffer", "tuples",	 "rows", "bytes",    NULL};
+	    "kp",     "version", "data", "options", "epoch",
+	    "buffer", "tuples",	 "rows", "bytes",   NULL};
 
 	if (jsonio_check_kind(v, STATE_KIND, STATE_VERSION, err) < 0 ||
 	    jsonio_check_keys(v, known, err) < 0 ||
-	    jsonio_get_u64(v, "data", &st->data, err) < 0 ||
-	    jsonio_get_u64(v, "settings", &st->settings, err) < 0)
+	    jsonio_get_u64(v, "data", &st->data, err) < 0)
 		return -1;
 	for (size_t i = 0; i < COUNTS; i++)
 		if (jsonio_get_u64(v, counts[i].key,
@@ -70,26 +104,49 @@ get(const struct jvalue *v, struct shuffle_state *st, struct error *err)
 	return 0;
 }
 
+/* Fails with the first of the options that had another value. */
+static int
+compare(const struct jvalue *v, const char *options, struct error *err)
+{
+	struct strbuf value = STRBUF_INIT;
+	char name[NAME_MAX_BYTES];
+	const struct jvalue *o;
+	int ret = jsonio_get_object(v, "options", &o, err);
+
+	while (ret == 0 && next_option(&options, name, &value)) {
+		const char *was;
+		size_t n;
+
+		ret = jsonio_get_string(o, name, &was, &n, err);
+		if (ret == 0 &&
+		    (n != value.len || memcmp(was, value.buf, n) != 0))
+			ret = error_set(err, EXIT_USAGE,
+					"made with --%s %s, not %s", name, was,
+					value.buf);
+	}
+	strbuf_release(&value);
+	return ret;
+}
+
 int
-shufflestate_load(const char *path, const char *name, uint64_t data,
-		  uint64_t settings, struct shuffle_state *st,
+shufflestate_load(const char *path, const char *name, struct shuffle_state *st,
 		  struct error *err)
 {
 	struct jvalue *v = jsonio_load(path, err);
+	struct shuffle_state was = *st;
 	int ret;
 
 	if (!v)
 		return -1;
-	ret = get(v, st, err);
+	ret = get(v, &was, err);
+	if (ret == 0 && was.data != st->data)
+		ret = error_set(err, EXIT_CORRUPT,
+				"%s has changed since, or is another", name);
+	if (ret == 0)
+		ret = compare(v, st->options, err);
 	jsonio_free(v);
 	if (ret < 0)
 		return error_context(err, "%s", path);
-	if (st->data != data)
-		return error_set(err, EXIT_CORRUPT,
-				 "%s: %s has changed since, or is another",
-				 path, name);
-	if (st->settings != settings)
-		return error_set(err, EXIT_USAGE, "%s: made with other options",
-				 path);
+	*st = was;
 	return 0;
 }

@@ -15,21 +15,23 @@
 #include "base/error.h"
 
 struct shuffle_state {
-	uint64_t data;	   /* fingerprint of the data */
-	uint64_t settings; /* hash of all options that decide the order */
-	uint64_t epoch;	   /* of the next tuple */
-	uint64_t buffer;   /* in which it is, of that epoch */
-	uint64_t tuples;   /* given of that buffer before it */
-	uint64_t rows;	   /* given of that epoch before it */
-	uint64_t bytes;	   /* written before it, by all runs together */
+	uint64_t data; /* fingerprint of the data */
+	/* All options that decide the order or the bytes, but for which
+	 * epochs: lines "name value"; borrowed. */
+	const char *options;
+	uint64_t epoch;	 /* of the next tuple */
+	uint64_t buffer; /* in which it is, of that epoch */
+	uint64_t tuples; /* given of that buffer before it */
+	uint64_t rows;	 /* given of that epoch before it */
+	uint64_t bytes;	 /* written before it, by all runs together */
 };
 
 int shufflestate_save(const char *path, const struct shuffle_state *st,
 		      struct error *err);
-/* EXIT_CORRUPT unless it is a state of these data (their name is for the
- * message); EXIT_USAGE if the order was another. */
-int shufflestate_load(const char *path, const char *name, uint64_t data,
-		      uint64_t settings, struct shuffle_state *st,
-		      struct error *err);
+/* The place, of a state of what st has in data and options.  EXIT_CORRUPT if
+ * it is of other data (their name is for the message); EXIT_USAGE, with the
+ * first that differs, of other options. */
+int shufflestate_load(const char *path, const char *name,
+		      struct shuffle_state *st, struct error *err);
 
 #endif

@@ -20,7 +20,9 @@ struct state_keeper {
 
 	pthread_mutex_t lock; /* of what follows */
 	struct shuffle_state at, saved;
-	bool ending, stopping;
+	bool ending;
+	int stopping; /* the signal that asks for it */
+	bool stopped; /* the writer has */
 	struct error failure;
 };
 
@@ -45,12 +47,12 @@ nudge(int sig)
 
 /* SIGUSR1 is how the end wakes the thread. */
 static bool
-is_ending(struct state_keeper *k, bool stop)
+is_ending(struct state_keeper *k, int sig)
 {
 	bool ending;
 
 	pthread_mutex_lock(&k->lock);
-	k->stopping |= stop;
+	k->stopping = sig;
 	ending = k->ending;
 	pthread_mutex_unlock(&k->lock);
 	return ending;
@@ -67,7 +69,7 @@ wait_for_signal(struct state_keeper *k)
 	if (sig != SIGTERM && sig != SIGINT)
 		return 0;
 	for (int i = 0; i < STOP_SEC * 50; i++) {
-		if (is_ending(k, true))
+		if (is_ending(k, sig))
 			return 0;
 		pthread_kill(k->writer, SIGUSR2);
 		again = sigtimedwait(&k->signals, NULL, &moment);
@@ -92,7 +94,8 @@ keep(void *arg)
 		at = k->at;
 		ending = k->ending;
 		pthread_mutex_unlock(&k->lock);
-		if (ending || memcmp(&at, &k->saved, sizeof(at)) != 0) {
+		if (k->path &&
+		    (ending || memcmp(&at, &k->saved, sizeof(at)) != 0)) {
 			shufflestate_save(k->path, &at, &err);
 			k->saved = at;
 		}
@@ -133,7 +136,7 @@ state_keeper_new(const char *path, const struct shuffle_state *at,
 	k->writer = pthread_self();
 	k->at = *at;
 	k->saved = *at;
-	if (shufflestate_save(path, at, err) < 0) {
+	if (path && shufflestate_save(path, at, err) < 0) {
 		free(k);
 		return NULL;
 	}
@@ -172,14 +175,17 @@ state_keeper_stopping(struct state_keeper *k)
 	if (!k)
 		return false;
 	pthread_mutex_lock(&k->lock);
-	stopping = k->stopping;
+	stopping = k->stopping != 0;
 	pthread_mutex_unlock(&k->lock);
 	return stopping;
 }
 
 int
-state_keeper_stopped(const struct state_keeper *k, struct error *err)
+state_keeper_stopped(struct state_keeper *k, struct error *err)
 {
+	k->stopped = true;
+	if (!k->path)
+		return error_set(err, EXIT_STOPPED, "stopped");
 	return error_set(err, EXIT_STOPPED,
 			 "stopped; the same command with --resume %s goes on "
 			 "from here",
@@ -198,6 +204,8 @@ state_keeper_end(struct state_keeper *k, struct error *err)
 	pthread_mutex_unlock(&k->lock);
 	pthread_kill(k->thread, SIGUSR1);
 	pthread_join(k->thread, NULL);
+	if (k->stopped && !k->path)
+		die_of(k->stopping);
 	sigaction(SIGUSR2, &k->old_nudge, NULL);
 	pthread_sigmask(SIG_SETMASK, &k->before, NULL);
 	if (k->failure.code != EXIT_DONE) {

@@ -172,17 +172,19 @@ read_first(struct textfile *t, bool wanted, struct strbuf *sb, size_t *n,
 /* Looks at the first record: what lines end in, and whether it is the header,
  * which moves the origin behind it. */
 static int
-look_at_start(struct textfile *t, bool header, struct error *err)
+look_at_start(struct textfile *t, const struct textfile_options *o,
+	      struct error *err)
 {
 	struct strbuf first = STRBUF_INIT;
 	size_t n;
 	int ret = -1;
 
-	if (read_first(t, header, &first, &n, err) < 0 ||
-	    compressed_refuse(t->name, first.buf, first.len, err) < 0)
+	if (read_first(t, o->header, &first, &n, err) < 0 ||
+	    compressed_refuse(o->path ? o->path : "-", first.buf, first.len,
+			      err) < 0)
 		goto out;
 	t->line_end = n > 1 && first.buf[n - 2] == '\r' ? "\r\n" : "\n";
-	if (header) {
+	if (o->header) {
 		size_t bytes = n ? n : first.len;
 
 		strbuf_add(&t->header, first.buf, bytes);
@@ -258,7 +260,7 @@ textfile_open(const struct textfile_options *o, struct error *err)
 	strbuf_init(&t->header);
 	t->kernel = text_kernel_choose();
 	if (open_input(t, o, err) < 0 || take_samples(t, err) < 0 ||
-	    look_at_start(t, o->header, err) < 0 || look_at_end(t, err) < 0) {
+	    look_at_start(t, o, err) < 0 || look_at_end(t, err) < 0) {
 		textfile_free(t);
 		return NULL;
 	}

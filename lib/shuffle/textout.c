@@ -13,7 +13,7 @@
 struct textout {
 	struct textout_options o;
 	const struct text_kernel *kernel;
-	struct state_keeper *keeper; /* NULL: none */
+	struct state_keeper *keeper; /* NULL when nobody reads */
 	void (*on_pipe)(int);	     /* what SIGPIPE did before */
 	struct shuffle_state at;     /* behind the last whole record */
 	uint64_t beyond;	     /* bytes written behind it */
@@ -29,14 +29,13 @@ textout_new(const struct textout_options *o, struct error *err)
 	out->o = *o;
 	out->kernel = text_kernel_choose();
 	out->at = o->at;
-	if (!o->state_path)
-		return out;
 	out->keeper = state_keeper_new(o->state_path, &o->at, err);
 	if (!out->keeper) {
 		free(out);
 		return NULL;
 	}
-	out->on_pipe = signal(SIGPIPE, SIG_IGN);
+	/* Without a state, SIGPIPE may end the process at once. */
+	out->on_pipe = o->state_path ? signal(SIGPIPE, SIG_IGN) : SIG_IGN;
 	return out;
 }
 
@@ -49,7 +48,8 @@ textout_end(struct textout *out, struct error *err)
 		return 0;
 	if (out->keeper) {
 		ret = state_keeper_end(out->keeper, err);
-		signal(SIGPIPE, out->on_pipe);
+		if (out->o.state_path)
+			signal(SIGPIPE, out->on_pipe);
 	}
 	free(out);
 	return ret;

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "shuffle/bucket.h"
@@ -28,6 +27,7 @@ struct textshuffle {
 	struct textfile *file;
 	struct order *order;
 	struct shuffle_state at; /* where to begin */
+	struct strbuf options;	 /* of shuffle_state */
 	uint64_t end;		 /* epoch behind the last */
 	const struct text_kernel *kernel;
 	struct textout *out;
@@ -142,41 +142,46 @@ choose_blocks_of_buffer(struct textshuffle *t, struct error *err)
 
 /* --- opening --- */
 
-/* Everything that decides the output, but for the input. */
-static uint64_t
-hash_settings(const struct textshuffle *t)
+/* Everything that decides the output, but for the input and which epochs. */
+static void
+list_options(struct textshuffle *t)
 {
 	const struct textshuffle_options *o = &t->o;
-	const uint64_t number[] = {
-	    o->file.format,
-	    o->file.header,
-	    o->method,
-	    o->seed,
-	    o->first_epoch,
-	    o->epochs,
-	    o->part.rank,
-	    o->part.ranks,
-	    o->part.even,
-	    t->facts.block_bytes,
-	    t->facts.buffer_bytes,
-	};
+	struct strbuf *sb = &t->options;
 
-	return hash64_seeded(number, sizeof(number), hash64("text", 4));
+	strbuf_addf(sb, "format %s\n", text_format_name(o->file.format));
+	strbuf_addf(sb, "header %s\n", o->file.header ? "yes" : "no");
+	strbuf_addf(sb, "method %s\n", shuffle_method_name(o->method));
+	strbuf_addf(sb, "seed %" PRIu64 "\n", o->seed);
+	strbuf_addf(sb, "rank %" PRIu32 "/%" PRIu32 "\n", o->part.rank,
+		    o->part.ranks ? o->part.ranks : 1);
+	strbuf_addf(sb, "even %s\n", o->part.even ? "yes" : "no");
+	strbuf_addf(sb, "buffer %" PRIu64 "\n", t->facts.buffer_bytes);
+	strbuf_addf(sb, "block-size %" PRIu64 "\n", t->facts.block_bytes);
 }
 
 static int
 choose_start(struct textshuffle *t, struct error *err)
 {
-	uint64_t data = textfile_fingerprint(t->file);
-	uint64_t settings = hash_settings(t);
+	const struct textshuffle_options *o = &t->o;
 
-	t->end = t->o.first_epoch + t->o.epochs;
-	if (t->o.resume_path)
-		return shufflestate_load(t->o.resume_path,
-					 textfile_name(t->file), data, settings,
-					 &t->at, err);
+	list_options(t);
+	t->end = o->first_epoch + o->epochs;
 	t->at = (struct shuffle_state){
-	    .data = data, .settings = settings, .epoch = t->o.first_epoch};
+	    .data = textfile_fingerprint(t->file),
+	    .options = t->options.buf,
+	    .epoch = o->first_epoch,
+	};
+	if (!o->resume_path)
+		return 0;
+	if (shufflestate_load(o->resume_path, textfile_name(t->file), &t->at,
+			      err) < 0)
+		return -1;
+	if (t->at.epoch < o->first_epoch)
+		return error_set(err, EXIT_USAGE,
+				 "%s: stopped in epoch %" PRIu64
+				 ", before the first that is asked for",
+				 o->resume_path, t->at.epoch);
 	return 0;
 }
 
@@ -189,6 +194,89 @@ check_options(const struct textshuffle_options *o, struct error *err)
 				 "--rank: not with --method %s",
 				 shuffle_method_name(o->method));
 	return 0;
+}
+
+/* --- records to leave out --- */
+
+/* Where the slice begins that is `next` behind a rank's, of all records. */
+static uint64_t
+slice_start(uint64_t all, const struct order_rank *p, unsigned next)
+{
+	return (uint64_t)((unsigned __int128)all * (p->rank + next) / p->ranks);
+}
+
+/* Tuples of window's and mrs's buffer. */
+static uint64_t
+reservoir_tuples(const struct textshuffle *t)
+{
+	double each = textfile_record_bytes(t->file) + INDEX_EACH;
+	uint64_t n =
+	    at_least((uint64_t)((double)t->facts.buffer_bytes / each), 1);
+
+	return n < UINT32_MAX ? n : UINT32_MAX - 1;
+}
+
+/* Whether *skip ends in the epoch that is begun; else the epoch is taken from
+ * it.  Of a method that is a stream; `all` records are in the file. */
+static bool
+skip_stream(const struct textshuffle *t, uint64_t all, uint64_t *skip)
+{
+	const struct order_rank *p = &t->o.part;
+	uint64_t b = reservoir_tuples(t), n = all;
+
+	if (t->o.method == SHUFFLE_MRS)
+		n = all > b ? (all - b) * (t->at.epoch ? 2 : 1) : 0;
+	else if (p->ranks > 1)
+		n = slice_start(all, p, 1) - slice_start(all, p, 0);
+	if (*skip < n)
+		return true;
+	*skip -= n;
+	return false;
+}
+
+/* The same of buffers, of which whole ones are passed over. */
+static bool
+skip_buffers(struct textshuffle *t, uint64_t *skip)
+{
+	struct shuffle_state *at = &t->at;
+	size_t n = order_buffers(t->order, at->epoch);
+
+	at->rows = 0;
+	for (at->buffer = 0; at->buffer < n; at->buffer++) {
+		uint64_t rows =
+		    order_buffer(t->order, at->epoch, at->buffer).rows;
+
+		if (*skip < rows)
+			return true;
+		*skip -= rows;
+		at->rows += rows;
+	}
+	at->buffer = at->rows = 0;
+	return false;
+}
+
+/* Begins behind the first `skip` records of the output. */
+static void
+skip_records(struct textshuffle *t)
+{
+	const uint32_t *rows = textfile_rows(t->file);
+	bool stream = is_stream(t->o.method);
+	struct shuffle_state *at = &t->at;
+	uint64_t skip = t->o.skip, all = 0;
+
+	if (skip == 0)
+		return;
+	for (size_t i = 0; i < t->facts.blocks; i++)
+		all += rows[i];
+	if (t->o.part.ranks <= 1 && t->o.method != SHUFFLE_MRS && all > 0) {
+		at->epoch += skip / all;
+		skip %= all;
+	}
+	while (at->epoch < t->end &&
+	       (stream ? !skip_stream(t, all, &skip) : !skip_buffers(t, &skip)))
+		at->epoch++;
+	at->tuples = at->epoch < t->end ? skip : 0;
+	at->rows += at->tuples;
 }
 
 static int
@@ -208,7 +296,7 @@ open_all(struct textshuffle *t, struct error *err)
 	    at_least(t->facts.buffer_bytes,
 		     t->o.method == SHUFFLE_CORGIPILE ? 1 : STREAM_BLOCK);
 	cut.buffers = t->o.part.ranks;
-	cut.count = t->o.part.even && !stream;
+	cut.count = (t->o.part.even && !stream) || t->o.skip > 0;
 	if (textfile_cut(t->file, &cut, err) < 0)
 		return -1;
 	t->facts.blocks = textfile_blocks(t->file);
@@ -221,6 +309,7 @@ open_all(struct textshuffle *t, struct error *err)
 	    .part = stream ? (struct order_rank){0} : t->o.part,
 	};
 	t->order = order_new(&spec);
+	skip_records(t);
 	return 0;
 }
 
@@ -230,6 +319,7 @@ textshuffle_new(const struct textshuffle_options *o, struct error *err)
 	struct textshuffle *t = xcalloc(1, sizeof(*t));
 
 	t->o = *o;
+	strbuf_init(&t->options);
 	t->kernel = text_kernel_choose();
 	if (check_options(o, err) < 0 || open_all(t, err) < 0) {
 		textshuffle_free(t);
@@ -245,6 +335,7 @@ textshuffle_free(struct textshuffle *t)
 		return;
 	order_free(t->order);
 	textfile_free(t->file);
+	strbuf_release(&t->options);
 	free(t);
 }
 
@@ -409,9 +500,8 @@ emit_bucket(struct textshuffle *t, struct bucket *b, uint64_t epoch,
 	const struct order_rank *p = &t->o.part;
 
 	if (p->ranks > 1) {
-		from = (uint64_t)((unsigned __int128)all * p->rank / p->ranks);
-		upto = (uint64_t)((unsigned __int128)all * (p->rank + 1) /
-				  p->ranks);
+		from = slice_start(all, p, 0);
+		upto = slice_start(all, p, 1);
 	}
 	if (skip >= upto - from)
 		return 0;
@@ -461,18 +551,13 @@ run_reservoir_epoch(struct textshuffle *t, struct reservoir *r, uint64_t epoch,
 static int
 run_reservoir(struct textshuffle *t, struct error *err)
 {
-	double each = textfile_record_bytes(t->file) + INDEX_EACH;
-	struct reservoir_spec spec = {
-	    .method = t->o.method,
-	    .seed = t->o.seed,
-	    .tuples =
-		at_least((uint64_t)((double)t->facts.buffer_bytes / each), 1)};
+	struct reservoir_spec spec = {.method = t->o.method,
+				      .seed = t->o.seed,
+				      .tuples = reservoir_tuples(t)};
 	struct reservoir *r;
 	uint64_t e = t->at.epoch;
 	int ret = 0;
 
-	if (spec.tuples >= UINT32_MAX)
-		spec.tuples = UINT32_MAX - 1;
 	r = reservoir_new(&spec);
 	if (t->o.method == SHUFFLE_MRS && e > 0 && e < t->end)
 		ret = run_reservoir_epoch(t, r, e - 1, false, err);

@@ -39,7 +39,9 @@ struct textshuffle_options {
 	unsigned threads;	   /* that read, >= 1 */
 	bool single_buffer;	   /* fill and write in turn */
 	const char *state_path;	   /* NULL: none is kept */
-	const char *resume_path;   /* NULL: from the beginning */
+	const char *resume_path; /* NULL: from the beginning, or, by a count of
+				  * all records, behind so many: */
+	uint64_t skip;
 };
 
 /* What was chosen. */

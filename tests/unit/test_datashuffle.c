@@ -381,7 +381,27 @@ one_group(void)
 	strbuf_release(&out);
 }
 
-/* The settings hash of a spec, from the state a run of it begins with. */
+/* The lines that the options of a state are; to be freed. */
+static char *
+options_of(const struct jvalue *v)
+{
+	static const char *const name[] = {
+	    "method", "seed", "rank", "even", "as", "split", "group", "buffer"};
+	struct strbuf lines = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+	const struct jvalue *o;
+	const char *value;
+	size_t n;
+
+	CHECK_OK(jsonio_get_object(v, "options", &o, &err), err);
+	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
+		CHECK_OK(jsonio_get_string(o, name[i], &value, &n, &err), err);
+		strbuf_addf(&lines, "%s %s\n", name[i], value);
+	}
+	return strbuf_detach(&lines, NULL);
+}
+
+/* The state that a run of a spec ends with, with the options that it is for. */
 static struct shuffle_state
 first_state(struct datashuffle_spec spec, const char *path)
 {
@@ -393,10 +413,10 @@ first_state(struct datashuffle_spec spec, const char *path)
 	spec.state = path;
 	CHECK_OK(run(&spec, &out, &err), err);
 	v = jsonio_load(path, &err);
-	CHECK_OK(jsonio_get_u64(v, "settings", &st.settings, &err), err);
 	CHECK_OK(jsonio_get_u64(v, "data", &st.data, &err), err);
 	CHECK_OK(jsonio_get_u64(v, "bytes", &st.bytes, &err), err);
 	CHECK_INT(st.bytes, out.len);
+	st.options = options_of(v);
 	jsonio_free(v);
 	strbuf_release(&out);
 	return st;
@@ -447,6 +467,7 @@ resume(void)
 	CHECK_INT(run(&spec, &rest, &err), -1);
 	CHECK_INT(err.code, EXIT_USAGE);
 	unlink(path.buf);
+	free((char *)st.options);
 	strbuf_release(&path);
 	strbuf_release(&all);
 	strbuf_release(&epoch);
@@ -477,8 +498,40 @@ resume_stream(void)
 	text_of_stream(&both, &text);
 	check_equal(text, want);
 	unlink(path.buf);
+	free((char *)st.options);
 	strbuf_release(&path);
 	strbuf_release(&both);
+}
+
+/* However many rows are left out, the rest is what it was. */
+static void
+skipped(void)
+{
+	static const uint64_t third[] = {0, 1, 2};
+
+	for (int m = 0; m < SHUFFLE_METHOD_COUNT; m++) {
+		struct datashuffle_spec spec =
+		    spec_of((enum shuffle_method)m, true);
+		struct strbuf all;
+		size_t lines;
+
+		spec.epochs = 3;
+		all = rows_of(spec, true);
+		lines = count_lines(&all);
+		for (size_t i = 0; i < 9; i++) {
+			uint64_t skip = lines * third[i / 3] / 3 + i % 3;
+			const char *from = all.buf;
+			struct strbuf rest;
+
+			spec.skip = skip;
+			rest = rows_of(spec, true);
+			for (uint64_t k = 0; k < skip; k++)
+				from = strchr(from, '\n') + 1;
+			CHECK_STR(rest.buf, from);
+			strbuf_release(&rest);
+		}
+		strbuf_release(&all);
+	}
 }
 
 static void
@@ -550,6 +603,7 @@ main(void)
 	check_run("the parts together are all rows", splits);
 	check_run("the rows of one group can be asked for", one_group);
 	check_run("a resumed run gives the rest", resume);
+	check_run("rows that are left out change no other", skipped);
 	check_run("a resumed stream follows on the first", resume_stream);
 	check_run("too small a buffer or memory is refused, telling what "
 		  "would do",

@@ -5,8 +5,18 @@
 #include "check.h"
 
 static char path[] = "/tmp/kp-state-XXXXXX";
-static const struct shuffle_state sample = {0xffffffffffffffff, 2, 3, 4, 5, 6,
-					    (uint64_t)1 << 60};
+static const struct shuffle_state sample = {
+    0xffffffffffffffff, "seed 2\ngroup a \"b\"\n", 3, 4, 5, 6,
+    (uint64_t)1 << 60};
+
+/* What is asked of the file. */
+static int
+load(uint64_t data, const char *options, struct shuffle_state *st,
+     struct error *err)
+{
+	*st = (struct shuffle_state){.data = data, .options = options};
+	return shufflestate_load(path, "in", st, err);
+}
 
 static void
 trip(void)
@@ -15,8 +25,7 @@ trip(void)
 	struct error err = ERROR_NONE;
 
 	CHECK_OK(shufflestate_save(path, &sample, &err), err);
-	CHECK_OK(shufflestate_load(path, "in", sample.data, 2, &back, &err),
-		 err);
+	CHECK_OK(load(sample.data, sample.options, &back, &err), err);
 	CHECK_MEM(&back, &sample, sizeof(back));
 }
 
@@ -30,16 +39,17 @@ refused(void)
 	CHECK_OK(shufflestate_save(path, &sample, &err), err);
 	snprintf(text, sizeof(text), "%s: in has changed since, or is another",
 		 path);
-	CHECK_ERROR(shufflestate_load(path, "in", 7, 2, &st, &err), err,
-		    EXIT_CORRUPT, text);
-	snprintf(text, sizeof(text), "%s: made with other options", path);
-	CHECK_ERROR(shufflestate_load(path, "in", sample.data, 3, &st, &err),
-		    err, EXIT_USAGE, text);
+	CHECK_ERROR(load(7, sample.options, &st, &err), err, EXIT_CORRUPT,
+		    text);
+	snprintf(text, sizeof(text), "%s: made with --group a \"b\", not a",
+		 path);
+	CHECK_ERROR(load(sample.data, "seed 2\ngroup a\n", &st, &err), err,
+		    EXIT_USAGE, text);
 	CHECK_OK(io_write_file(path, "{}", 2, &err), err);
-	CHECK_INT(shufflestate_load(path, "in", 1, 2, &st, &err), -1);
+	CHECK_INT(load(1, sample.options, &st, &err), -1);
 	CHECK_INT(err.code, EXIT_CORRUPT);
 	CHECK_OK(io_write_file(path, "x", 1, &err), err);
-	CHECK_INT(shufflestate_load(path, "in", 1, 2, &st, &err), -1);
+	CHECK_INT(load(1, sample.options, &st, &err), -1);
 	CHECK_INT(err.code, EXIT_CORRUPT);
 }
 
