@@ -267,7 +267,7 @@ table_sparse() {
 	    --param standardize=0 --param learning_rate=0.05 --param l2=0
 }
 
-# flights_lines BATCH: of datasets flights1000, 3000 and 10000.
+# flights_lines BATCH: of datasets flights1000, 3000 and 10500.
 flights_lines() {
 	local batch=$1 average blocks once got options
 	read -ra options < <(learner_options logistic "$batch" | paste -sd' ')
@@ -276,7 +276,7 @@ flights_lines() {
 		    --param average=$average)
 		printf '%5s  %-6s once      %s\n' "$batch" $average \
 		    "$(shown "$once" %.4f)"
-		for blocks in 1000 3000 10000; do
+		for blocks in 1000 3000 10500; do
 			got=$(losses flights$blocks corgipile 10% \
 			    "${options[@]}" --param average=$average)
 			printf '%5s  %-6s n = %-5s %s  gap %s\n' "$batch" \
@@ -298,7 +298,7 @@ table_flights() {
 	gzip -dc "$SHARED/data/flights/flights-3m.csv.gz" >flights.csv
 	awk -F, 'NR == 1 || $2 <= 15' flights.csv >sorted.csv
 	awk -F, 'NR > 1 && $2 > 15' flights.csv >>sorted.csv
-	for blocks in 1000 3000 10000; do
+	for blocks in 1000 3000 10500; do
 		dataset flights$blocks $blocks 3000000 18 --label delay \
 		    --positive-if '> 15' --datetime date <sorted.csv
 	done
