@@ -141,15 +141,14 @@ drop_shared(struct gap *g, struct shared *s)
 
 /* Tells the other holders that the group is finished. */
 static int
-send_end(struct gap *g, uint32_t group, uint32_t first, uint32_t last,
-	 struct error *err)
+send_end(struct gap *g, const struct shared *s, struct error *err)
 {
 	struct gaptask place;
 	struct strbuf sb = STRBUF_INIT;
 	int rc = 0;
 
-	gaptask_place(&place, g->o->worker, first, last);
-	put_u32(&sb, group);
+	gaptask_place(&place, &s->holders);
+	put_u32(&sb, s->shard.group);
 	for (uint32_t i = 0; rc == 0 && i < place.nchild; i++)
 		rc = gap_send(g, place.child[i], TAG_END, &sb, err);
 	strbuf_release(&sb);
@@ -167,7 +166,7 @@ end_shared(struct gap *g, struct shared *s, struct error *err)
 			gap_drop_task(g, t);
 	}
 	drop_shared(g, s);
-	return send_end(g, s->shard.group, s->first, s->last, err);
+	return send_end(g, s, err);
 }
 
 int
@@ -298,7 +297,7 @@ start_shared(struct gap *g, struct shared *s, struct error *err)
 	const struct plan_pack *packs = plan_packs(g->plan, true, &npack);
 	uint32_t config[PACK_LANES_MAX], n;
 
-	if (s->last != g->o->worker)
+	if (holders_owner(&s->holders) != g->o->worker)
 		return 0;
 	for (uint32_t k = 0; k < npack; k++)
 		s->open += unfinished(g, s->shard.group, &packs[k], config);
@@ -403,21 +402,22 @@ static int
 take_shard(void *ctx, const struct shard *s)
 {
 	struct gap *g = ctx;
-	uint32_t first, last;
+	struct holders h;
 
 	if (plan_fallback_reason(g->plan, g->schema,
 				 &g->index->group[s->group]))
 		return 0;
-	partition_holders(&g->plan->partition, g->group_rows, s->group, &first,
-			  &last);
-	g->owned[s->group] = last == g->o->worker;
-	if (first == last) {
+	holders_init(&h, &g->plan->partition, g->group_rows, s->group,
+		     g->o->worker);
+	g->owned[s->group] = holders_owner(&h) == g->o->worker;
+	if (h.n == 1) {
+		holders_release(&h);
 		g->whole[g->nwhole++] = *s;
 	} else {
 		g->shared =
 		    xreallocarray(g->shared, g->nshared + 1, sizeof *g->shared);
 		g->shared[g->nshared++] =
-		    (struct shared){.shard = *s, .first = first, .last = last};
+		    (struct shared){.shard = *s, .holders = h};
 	}
 	return 0;
 }
@@ -483,8 +483,10 @@ gap_release(struct gap *g)
 	while (g->whole_task)
 		gap_drop_task(g, g->whole_task);
 	held_free(g->whole_held);
-	for (size_t i = 0; i < g->nshared; i++)
+	for (size_t i = 0; i < g->nshared; i++) {
 		held_free(g->shared[i].held);
+		holders_release(&g->shared[i].holders);
+	}
 	free(g->shared);
 	free(g->whole);
 	resume_free(g->resume);

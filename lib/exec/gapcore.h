@@ -16,9 +16,9 @@
 /* A group this worker shares with others. */
 struct shared {
 	struct shard shard;
-	uint32_t first, last; /* holders; the last owns the group */
-	struct held *held;    /* NULL before it is needed and after its end */
-	size_t open;	      /* owner: configs not finished */
+	struct holders holders;
+	struct held *held; /* NULL before it is needed and after its end */
+	size_t open;	   /* owner: configs not finished */
 	bool ended;
 };
 

@@ -132,10 +132,11 @@ gapsum_start(struct gap *g, struct held *h, uint32_t pack,
 	struct gaptask *t = gap_new_task(g, h, pack, config, n, err);
 	struct shared *s = gap_find_shared(g, h->shard.group);
 	uint32_t own = g->o->worker;
+	const struct holders alone = {.worker = &own, .n = 1};
 
 	if (t == NULL)
 		return err->code ? -1 : 0;
-	gaptask_place(t, own, s ? s->first : own, s ? s->last : own);
+	gaptask_place(t, s ? &s->holders : &alone);
 	gap_add_task(g, t);
 	if (load_states(g, t, err))
 		return -1;
@@ -193,7 +194,7 @@ task_of_request(struct gap *g, struct shared *s, const struct gap_request *r,
 		gap_drop_task(g, t);
 	t = gaptask_new(g->plan, s->held, r->pack, r->config, r->n, err);
 	if (t) {
-		gaptask_place(t, g->o->worker, s->first, s->last);
+		gaptask_place(t, &s->holders);
 		gap_add_task(g, t);
 	}
 	return t;

@@ -309,12 +309,39 @@ gaptask_bad_state(const struct gaptask *t, uint32_t lane, const char *run,
 }
 
 void
-gaptask_place(struct gaptask *t, uint32_t worker, uint32_t first, uint32_t last)
+holders_init(struct holders *h, const struct partition *pt,
+	     const uint64_t *rows, uint32_t group, uint32_t worker)
 {
-	uint32_t at = last - worker, n = last - first + 1;
+	h->n = partition_nholder(pt, rows, group);
+	h->worker = xcalloc(h->n, sizeof *h->worker);
+	h->own = 0;
+	for (uint32_t i = 0; i < h->n; i++) {
+		h->worker[i] = partition_holder(pt, rows, group, i).worker;
+		if (h->worker[i] == worker)
+			h->own = i;
+	}
+}
 
-	t->parent = at == 0 ? worker : last - (at - 1) / 2;
+void
+holders_release(struct holders *h)
+{
+	free(h->worker);
+	h->worker = NULL;
+}
+
+uint32_t
+holders_owner(const struct holders *h)
+{
+	return h->worker[h->n - 1];
+}
+
+void
+gaptask_place(struct gaptask *t, const struct holders *h)
+{
+	uint32_t last = h->n - 1, at = last - h->own;
+
+	t->parent = h->worker[at == 0 ? last : last - (at - 1) / 2];
 	t->nchild = 0;
-	for (uint32_t c = 2 * at + 1; c <= 2 * at + 2 && c < n; c++)
-		t->child[t->nchild++] = last - c;
+	for (uint32_t c = 2 * at + 1; c <= 2 * at + 2 && c < h->n; c++)
+		t->child[t->nchild++] = h->worker[last - c];
 }

@@ -110,9 +110,16 @@ bool gaptask_has_state(const struct gaptask *t, uint32_t worker);
 int gaptask_bad_state(const struct gaptask *t, uint32_t lane, const char *run,
 		      struct error *err);
 
-/* Position in the tree of `worker` among holders first..last, and its parent
- * and children. */
-void gaptask_place(struct gaptask *t, uint32_t worker, uint32_t first,
-		   uint32_t last);
+/* The workers that hold rows of a group, in order of rows; the last owns it. */
+struct holders {
+	uint32_t *worker; /* [n] */
+	uint32_t n, own;  /* own: position of this worker */
+};
+void holders_init(struct holders *h, const struct partition *pt,
+		  const uint64_t *rows, uint32_t group, uint32_t worker);
+void holders_release(struct holders *h);
+uint32_t holders_owner(const struct holders *h); /* a worker */
+/* Parent and children in the tree of the holders. */
+void gaptask_place(struct gaptask *t, const struct holders *h);
 
 #endif

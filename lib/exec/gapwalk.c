@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "plan/schedule.h"
+
 /*
  * One epoch of a pack of a split group:
  *
@@ -15,24 +17,13 @@
  * the next begins.  Meanwhile everybody computes other packs.  Of a group
  * held whole, the same task learns and scores in turn.
  *
- * Pack k starts its first epoch at holder k (modulo the holders), goes round,
- * and turns back at the end of each epoch, so that packs are spread over the
- * holders and an epoch begins where the one before ended.
+ * Where a walk goes is in plan/schedule.h.
  */
-
-/* The holder, from 0, that is visited `leg`-th in an epoch. */
-static uint32_t
-holder_of(uint32_t nholder, uint32_t pack, const struct position *at)
-{
-	uint32_t step = at->epoch % 2 ? nholder - 1 - at->leg : at->leg;
-
-	return (pack % nholder + step) % nholder;
-}
 
 static uint32_t
 count_holders(const struct shared *s)
 {
-	return s ? s->last - s->first + 1 : 1;
+	return s ? s->holders.n : 1;
 }
 
 /* --- messages out --- */
@@ -78,8 +69,8 @@ static int
 send_hop(struct gap *g, const struct shared *s, const struct gaptask *t,
 	 struct error *err)
 {
-	uint32_t to =
-	    s->first + holder_of(count_holders(s), t->pack_number, &t->at);
+	uint32_t to = s->holders.worker[schedule_holder(
+	    s->holders.n, t->pack_number, t->at.epoch, t->at.leg)];
 	struct strbuf sb = STRBUF_INIT;
 	struct gap_walk w;
 	int rc;
@@ -106,7 +97,7 @@ send_epoch(struct gap *g, const struct shared *s, const struct gaptask *t,
 	for (uint32_t i = 0; i < t->n; i++)
 		gap_report_put(&t->report[i], &sb);
 	put_states(t, &sb);
-	rc = deliver(g, s->last, TAG_EPOCH, &sb, err);
+	rc = deliver(g, holders_owner(&s->holders), TAG_EPOCH, &sb, err);
 	strbuf_release(&sb);
 	return rc;
 }
@@ -123,8 +114,8 @@ ask_for_scores(struct gap *g, const struct shared *s, struct gaptask *t,
 	walk_of(t, &w);
 	gap_walk_put(&w, &sb);
 	put_states(t, &sb);
-	for (uint32_t k = s->first; rc == 0 && k < s->last; k++, t->waiting++)
-		rc = gap_send(g, k, TAG_SCORE, &sb, err);
+	for (uint32_t k = 0; rc == 0 && k < s->holders.n - 1; k++, t->waiting++)
+		rc = gap_send(g, s->holders.worker[k], TAG_SCORE, &sb, err);
 	strbuf_release(&sb);
 	return rc;
 }
@@ -140,7 +131,7 @@ send_scores(struct gap *g, const struct shared *s, const struct gaptask *t,
 	walk_of(t, &w);
 	gap_walk_put(&w, &sb);
 	gaptask_put_sums(t, &sb);
-	rc = gap_send(g, s->last, TAG_SCORES, &sb, err);
+	rc = gap_send(g, holders_owner(&s->holders), TAG_SCORES, &sb, err);
 	strbuf_release(&sb);
 	return rc;
 }
@@ -205,7 +196,7 @@ score_advance(struct gap *g, struct gaptask *t, struct error *err)
 
 	if (!gaptask_complete(t))
 		return 0;
-	if (s == NULL || s->last == g->o->worker)
+	if (s == NULL || holders_owner(&s->holders) == g->o->worker)
 		return epoch_scored(g, t, err);
 	rc = send_scores(g, s, t, err);
 	gap_drop_task(g, t);

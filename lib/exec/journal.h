@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "model/learner.h"
 #include "model/metric.h"
+#include "plan/timeline.h"
 
 enum {
 	FRAME_JOURNAL = 16, /* first in a file: version, plan identity */
@@ -74,13 +75,6 @@ struct trial_state {
 	struct position at;
 	const void *state; /* SAVE_STATE bytes */
 	size_t n;
-};
-
-/* One unit of work on the timeline. */
-struct unit {
-	uint32_t worker, group, pack, epoch;
-	double start_sec, end_sec; /* since the run's start */
-	uint64_t rows, bytes_sent;
 };
 
 /* The bytes of one record, in a frame or a message.  get returns -1 on bytes

@@ -34,10 +34,12 @@ struct links {
 static int
 add_link(struct links *l, uint32_t a, uint32_t b, struct error *err)
 {
-	struct link k = {a, b, {-1, -1}};
+	struct link k = {a < b ? a : b, a < b ? b : a, {-1, -1}};
 
+	if (a == b)
+		return 0;
 	for (size_t i = 0; i < l->n; i++) {
-		if (l->link[i].a == a && l->link[i].b == b)
+		if (l->link[i].a == k.a && l->link[i].b == k.b)
 			return 0;
 	}
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, k.fd)) {
@@ -59,26 +61,29 @@ struct link_walk {
 	struct error *err;
 };
 
-/* The worker's own links to those who hold the same group and have a higher
- * number: its parent in the tree; for models that walk, the next holder and
- * the owner. */
+/* The worker's links to others that hold the same group: its parent in the
+ * tree; for models that walk, the next holder and the owner. */
 static int
 link_shard(void *ctx, const struct shard *s)
 {
 	struct link_walk *w = ctx;
 	struct gaptask place;
-	uint32_t first, last;
+	struct holders h;
+	uint32_t next, owner;
+	int rc = 0;
 
-	partition_holders(&w->spec->plan->partition, w->spec->group_rows,
-			  s->group, &first, &last);
-	gaptask_place(&place, w->worker, first, last);
-	if (w->worker == last)
-		return 0;
-	if (plan_is_sequential(w->spec->plan) &&
-	    (add_link(w->links, w->worker, w->worker + 1, w->err) ||
-	     add_link(w->links, w->worker, last, w->err)))
-		return -1;
-	return add_link(w->links, w->worker, place.parent, w->err);
+	holders_init(&h, &w->spec->plan->partition, w->spec->group_rows,
+		     s->group, w->worker);
+	owner = holders_owner(&h);
+	next = h.worker[(h.own + 1) % h.n];
+	gaptask_place(&place, &h);
+	if (h.n > 1 && plan_is_sequential(w->spec->plan))
+		rc = add_link(w->links, w->worker, next, w->err) ||
+		     add_link(w->links, w->worker, owner, w->err);
+	if (rc == 0 && w->worker != owner)
+		rc = add_link(w->links, w->worker, place.parent, w->err);
+	holders_release(&h);
+	return rc ? -1 : 0;
 }
 
 static int

@@ -101,12 +101,13 @@ explain_split(const struct partition *pt, const struct index *ix,
 			    "split group");
 	while (group < pt->groups) {
 		const struct index_group *g = &ix->group[group];
-		uint32_t first, last;
+		uint32_t g32 = (uint32_t)group;
+		uint32_t n = partition_nholder(pt, rows, g32);
+		uint32_t first = partition_holder(pt, rows, g32, 0).worker;
 		char holders[32];
 
-		partition_holders(pt, rows, (uint32_t)group, &first, &last);
 		snprintf(holders, sizeof(holders), "%" PRIu32 "-%" PRIu32,
-			 first, last);
+			 first, first + n - 1);
 		strbuf_addf(out, "%-11s  %12" PRIu64 "  ", holders,
 			    rows[group]);
 		groupkey_text(ix->keys + g->key_offset, g->key_bytes, out);

@@ -9,6 +9,15 @@
 #define PARTITION_VERSION 1
 #define SHARD_BYTES 24 /* group, worker, first, end as they are hashed */
 
+static const char *const strategy_names[STRATEGY_COUNT] = {
+    "gl", "gl-constrained", "gtp", "mtp", "dp", "sp", "mop"};
+
+const char *
+strategy_name(enum strategy s)
+{
+	return strategy_names[s];
+}
+
 /* floor(k n / p) for k <= p, without overflow. */
 static uint64_t
 share(uint64_t k, uint64_t n, uint64_t p)
@@ -39,7 +48,8 @@ void
 partition_wrap(struct partition *pt, const uint64_t *rows, size_t ngroup,
 	       uint32_t workers)
 {
-	*pt = (struct partition){.workers = workers, .groups = ngroup};
+	*pt = (struct partition){
+	    .spec = {.workers = workers}, .workers = workers, .groups = ngroup};
 	for (size_t i = 0; i < ngroup; i++)
 		pt->rows += rows[i];
 	pt->cut = xcalloc((size_t)workers + 1, sizeof(*pt->cut));
@@ -96,12 +106,25 @@ worker_at(const struct partition *pt, uint32_t group, uint64_t row)
 	return low;
 }
 
-void
-partition_holders(const struct partition *pt, const uint64_t *rows,
-		  uint32_t group, uint32_t *first, uint32_t *last)
+uint32_t
+partition_nholder(const struct partition *pt, const uint64_t *rows,
+		  uint32_t group)
 {
-	*first = worker_at(pt, group, 0);
-	*last = rows[group] ? worker_at(pt, group, rows[group] - 1) : *first;
+	if (rows[group] == 0)
+		return 1;
+	return worker_at(pt, group, rows[group] - 1) - worker_at(pt, group, 0) +
+	       1;
+}
+
+struct shard
+partition_holder(const struct partition *pt, const uint64_t *rows,
+		 uint32_t group, uint32_t i)
+{
+	uint32_t w = worker_at(pt, group, 0) + i;
+	struct cut from = pt->cut[w], to = pt->cut[w + 1];
+
+	return (struct shard){group, w, from.group == group ? from.row : 0,
+			      to.group == group ? to.row : rows[group]};
 }
 
 static int

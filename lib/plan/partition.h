@@ -2,18 +2,35 @@
 #define KP_PLAN_PARTITION_H
 
 /*
- * partition - which worker holds which rows (kp-plan(5)).
+ * partition - which worker holds which rows, under a strategy (kp-plan(5)).
  *
- * Wrap-around (strategy "gl"): groups in order of ordinal; worker k of p
- * (from 0) holds the rows [floor(k n / p), floor((k + 1) n / p)) of that
- * order, n being all rows, all splits together; a group's overflow goes to
- * the next worker.  So a group is held by consecutive workers, no shard is
- * empty, and there are at most g + p - 1 shards (McNaughton 1959; Kingpin
- * algorithm 1 with exact capacities).  A cut falls on any row.  With more
- * workers than rows the first n hold one row each and the rest none, so that
- * holders stay consecutive there too.
+ *	gl	wrap-around: groups in order of ordinal; worker k of p (from 0)
+ *		holds the rows [floor(k n / p), floor((k + 1) n / p)) of that
+ *		order, n being all rows, all splits together; a group's overflow
+ *		goes to the next worker.  So a group is held by consecutive
+ *		workers, no shard is empty, and there are at most g + p - 1
+ *		shards (McNaughton 1959; Kingpin algorithm 1 with exact
+ *		capacities).  A cut falls on any row.  With more workers than
+ *		rows the first n hold one row each and the rest none.
+ *		CAPACITY_PAPER: max(n / p, n_max) rows each instead.
+ *	gl-constrained
+ *		groups by falling size, each over c = clamp(round(n_i p / n),
+ *		1, p) distinct least-loaded workers, evenly (Kingpin algorithm
+ *		2, mended)
+ *	gtp	whole groups, each to the least-loaded worker in turn, in
+ *		order of ordinal (fifo) or by falling size (lpt)
+ *	mtp	one (group, config) at a time: any worker may hold any group
+ *		whole; which does what is in the plan (plan_task_worker())
+ *	dp	every group over all workers, evenly; all work on one
+ *	mop	(group, pack) at a time (dp), or on many (mop)
+ *	sp	as dp groups of more rows than the median group, as gtp the
+ *		others
+ *
+ * All but gl follow from the sizes of the groups by a rule in integers, which
+ * every reader applies anew; ties go to the lower ordinal and worker.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
@@ -22,17 +39,39 @@
 
 #define WORKERS_MAX 4096
 
+enum strategy {
+	STRATEGY_GL,
+	STRATEGY_GL_CONSTRAINED,
+	STRATEGY_GTP,
+	STRATEGY_MTP,
+	STRATEGY_DP,
+	STRATEGY_SP,
+	STRATEGY_MOP,
+	STRATEGY_COUNT
+};
+const char *strategy_name(enum strategy s); /* "gl-constrained" */
+
+struct partition_spec {
+	enum strategy strategy;
+	bool lpt;	     /* gtp, sp: by falling size, not by ordinal */
+	bool paper_capacity; /* gl */
+	bool isolate;	     /* one config of a group at a time, on all its
+				holders (Kingpin's group isolation) */
+	uint32_t workers;    /* p >= 1 */
+};
+
 struct cut {
 	uint32_t group; /* ordinal; ngroup at the very end */
 	uint64_t row;	/* position in the group */
 };
 
 struct partition {
+	struct partition_spec spec;
 	char *data;	      /* absolute path of the dataset */
 	uint64_t fingerprint; /* of the dataset */
-	uint32_t workers;     /* p >= 1 */
+	uint32_t workers;     /* spec.workers */
 	uint64_t rows, groups;
-	struct cut *cut;     /* [p + 1], ascending */
+	struct cut *cut;     /* [p + 1], ascending; gl, else NULL */
 	uint64_t assignment; /* hash of the resulting shard list */
 };
 
@@ -48,14 +87,17 @@ void partition_wrap(struct partition *pt, const uint64_t *rows, size_t ngroup,
 void partition_release(struct partition *pt);
 
 /* The shards of worker w in order of group: calls f for each non-empty one;
- * stops at and returns the first non-zero. */
+ * stops at and returns the first non-zero.  mtp has none. */
 int partition_shards(const struct partition *pt, const uint64_t *rows,
 		     uint32_t w, int (*f)(void *ctx, const struct shard *s),
 		     void *ctx);
-/* First and last worker that hold rows of the group (equal: whole), and all
- * between them do. An empty group is on the worker its position falls to. */
-void partition_holders(const struct partition *pt, const uint64_t *rows,
-		       uint32_t group, uint32_t *first, uint32_t *last);
+/* How many workers hold rows of the group: 1 if it is whole, or empty. */
+uint32_t partition_nholder(const struct partition *pt, const uint64_t *rows,
+			   uint32_t group);
+/* The shard of its i-th holder, from 0, in order of rows.  The last holder
+ * owns the group. */
+struct shard partition_holder(const struct partition *pt, const uint64_t *rows,
+			      uint32_t group, uint32_t i);
 /* hash over (group, worker, first, end) of all shards in order. */
 uint64_t partition_assignment(const struct partition *pt, const uint64_t *rows);
 

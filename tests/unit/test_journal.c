@@ -119,7 +119,14 @@ write_some(void)
 	struct journal *j = journal_create(run, 0, PLAN, &err);
 	struct trial t = {1, 2, 3, 0.5, NAN, 7}, u = {1, 2, 4, 0.25, 0.75, 8};
 	struct trial_done d = some_done(3, 4, "whole");
-	struct unit k = {0, 1, 2, 3, 0.5, 1.5, 100, 200};
+	struct unit k = {.worker = 0,
+			 .group = 1,
+			 .pack = 2,
+			 .epoch = 3,
+			 .start_sec = 0.5,
+			 .end_sec = 1.5,
+			 .rows = 100,
+			 .bytes_sent = 200};
 
 	CHECK(j != NULL);
 	if (j == NULL)

@@ -122,17 +122,21 @@ check_holders(const struct partition *pt, const struct instance *in,
 	size_t i = 0;
 
 	for (size_t g = 0; g < in->ngroup; g++) {
-		uint32_t first, last;
+		uint32_t n = partition_nholder(pt, in->rows, (uint32_t)g);
 
-		partition_holders(pt, in->rows, (uint32_t)g, &first, &last);
-		CHECK(first <= last && last < in->workers);
+		CHECK(n >= 1 && n <= in->workers);
 		if (in->rows[g] == 0) {
-			CHECK_INT(first, last);
+			CHECK_INT(n, 1);
 			continue;
 		}
-		for (uint32_t w = first; w <= last; w++, i++) {
+		for (uint32_t k = 0; k < n; k++, i++) {
+			struct shard s =
+			    partition_holder(pt, in->rows, (uint32_t)g, k);
+
 			CHECK(i < all->n && all->s[i].group == g);
-			CHECK_INT(all->s[i].worker, w);
+			CHECK_INT(all->s[i].worker, s.worker);
+			CHECK_INT(all->s[i].first, s.first);
+			CHECK_INT(all->s[i].end, s.end);
 		}
 	}
 	CHECK_INT(i, all->n);
@@ -167,16 +171,16 @@ known_cuts(void)
 	const uint64_t rows[] = {5, 0, 10, 3};
 	const struct cut want[] = {{0, 0}, {2, 1}, {2, 7}, {4, 0}};
 	struct partition pt;
-	uint32_t first, last;
 
 	partition_wrap(&pt, rows, 4, 3);
 	for (size_t k = 0; k < 4; k++) {
 		CHECK_INT(pt.cut[k].group, want[k].group);
 		CHECK_INT(pt.cut[k].row, want[k].row);
 	}
-	partition_holders(&pt, rows, 2, &first, &last);
-	CHECK_INT(first, 0);
-	CHECK_INT(last, 2);
+	CHECK_INT(partition_nholder(&pt, rows, 2), 3);
+	CHECK_INT(partition_holder(&pt, rows, 2, 0).worker, 0);
+	CHECK_INT(partition_holder(&pt, rows, 2, 1).first, 1);
+	CHECK_INT(partition_holder(&pt, rows, 2, 1).end, 7);
 	partition_release(&pt);
 }
 
@@ -187,13 +191,11 @@ empty_groups(void)
 	const uint64_t rows[] = {0, 4, 0, 4, 0};
 	const uint32_t want[] = {0, 0, 0, 1, 1};
 	struct partition pt;
-	uint32_t first, last;
 
 	partition_wrap(&pt, rows, 5, 2);
 	for (uint32_t g = 0; g < 5; g++) {
-		partition_holders(&pt, rows, g, &first, &last);
-		CHECK_INT(first, want[g]);
-		CHECK_INT(last, want[g]);
+		CHECK_INT(partition_nholder(&pt, rows, g), 1);
+		CHECK_INT(partition_holder(&pt, rows, g, 0).worker, want[g]);
 	}
 	partition_release(&pt);
 }
@@ -272,10 +274,8 @@ large(void)
 	partition_wrap(&pt, rows, ngroup, 1000);
 	all = all_shards(&pt, rows);
 	for (size_t g = 0; g < ngroup; g++) {
-		uint32_t first, last;
-
-		partition_holders(&pt, rows, (uint32_t)g, &first, &last);
-		holders += rows[g] ? last - first + 1 : 0;
+		if (rows[g])
+			holders += partition_nholder(&pt, rows, (uint32_t)g);
 	}
 	CHECK_INT(holders, all.n);
 	CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 3);

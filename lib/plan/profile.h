@@ -1,0 +1,59 @@
+#ifndef KP_PLAN_PROFILE_H
+#define KP_PLAN_PROFILE_H
+
+/*
+ * profile - what work costs: seconds per row by pack width, bytes that travel,
+ * and the transport's speed.  kp-plan --pilot measures one (exec/pilot.h),
+ * kp-plan --profile reads it, and a plan stores the part it was made by, so
+ * that what is planned anew during a run is a function of the plan, never of
+ * live timings.
+ *
+ * Widths are 1 to PACK_LANES_MAX; arrays are indexed by width - 1.
+ */
+
+#include "base/error.h"
+#include "base/jsonio.h"
+#include "model/learner.h"
+
+/* Packs of one learner, access pattern and mini-batch. */
+struct profile_entry {
+	char learner[24];
+	enum pattern pattern;
+	uint32_t batch;	 /* Sequential; else 0 */
+	double features; /* view columns of the groups measured, mean */
+
+	double row_sec[PACK_LANES_MAX];	  /* a training row, one pass */
+	double score_sec[PACK_LANES_MAX]; /* a hold-out row */
+	double unit_sec;		  /* to begin a unit */
+	double update_sec[PACK_LANES_MAX];
+	double partial_bytes[PACK_LANES_MAX]; /* Algebraic, Sampling; dp */
+	double state_bytes[PACK_LANES_MAX];   /* all lanes; of the point, if
+						 Algebraic */
+	double passes; /* Algebraic: until a config of the default stop ended,
+			  mean; else 0 */
+};
+
+struct profile {
+	struct profile_entry *entry; /* [n] */
+	size_t n;
+	double load_row_sec;  /* read, decode and view a row */
+	double row_bytes;     /* of a row in memory */
+	double latency_sec;   /* a message of no length, one way */
+	double bytes_per_sec; /* of the transport */
+};
+
+/* Round figures of an ordinary core of 2020, for when nothing was measured. */
+void profile_default(struct profile *p);
+void profile_release(struct profile *p);
+/* The entry of a config, exact or the nearest batch; one is always found: the
+ * default profile has an entry for every learner and pattern. */
+const struct profile_entry *profile_find(const struct profile *p,
+					 const struct learner *l,
+					 const struct config *c);
+
+/* The members of {"kp":"profile","version":1,...}. */
+void profile_json(const struct profile *p, struct jout *j);
+int profile_load(struct profile *p, const struct jvalue *v, struct error *err);
+int profile_load_file(struct profile *p, const char *path, struct error *err);
+
+#endif
