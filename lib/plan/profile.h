@@ -15,11 +15,17 @@
 #include "base/jsonio.h"
 #include "model/learner.h"
 
-/* Packs of one learner, access pattern and mini-batch. */
+#define PROFILE_VARIANT_MAX 96
+
+/* Packs of one learner, access pattern, variant and mini-batch. */
 struct profile_entry {
 	char learner[24];
 	enum pattern pattern;
-	uint32_t batch;	 /* Sequential; else 0 */
+	uint32_t batch; /* Sequential; else 0 */
+	/* The parameters that decide how a pack computes, as far as they are
+	 * not the default, without batch: "hidden1=256 solver=sgd"; cut to fit.
+	 */
+	char variant[PROFILE_VARIANT_MAX];
 	double features; /* view columns of the groups measured, mean */
 
 	double row_sec[PACK_LANES_MAX];	  /* a training row, one pass */
@@ -45,13 +51,20 @@ struct profile {
 /* Round figures of an ordinary core of 2020, for when nothing was measured. */
 void profile_default(struct profile *p);
 void profile_release(struct profile *p);
-/* The entry of a config, exact or the nearest batch; one is always found: the
- * default profile has an entry for every learner and pattern. */
+/* An entry of these configs' names, and no figures yet. */
+struct profile_entry profile_entry_of(const struct learner *l,
+				      const struct config *c);
+/* The entry of a config: of its learner and pattern, of the same variant if
+ * there is one, then of the nearest batch.  Where p knows nothing of the
+ * learner and pattern, that of the default profile; never NULL, and as long
+ * valid as p. */
 const struct profile_entry *profile_find(const struct profile *p,
 					 const struct learner *l,
 					 const struct config *c);
 
-/* The members of {"kp":"profile","version":1,...}. */
+/* The object {"kp":"profile","version":1,...} (kp-profile(5)); all that is
+ * loaded is finite, not negative, and bytes_per_sec above 0.  A profile that
+ * could not be loaded is empty. */
 void profile_json(const struct profile *p, struct jout *j);
 int profile_load(struct profile *p, const struct jvalue *v, struct error *err);
 int profile_load_file(struct profile *p, const char *path, struct error *err);

@@ -1,0 +1,421 @@
+#include "plan/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/io.h"
+#include "base/mem.h"
+
+#define PROFILE_VERSION 1
+#define PROFILE_BYTES_MAX ((size_t)1 << 24)
+#define ENTRIES_MAX 4096
+#define BATCH_MAX 65536
+
+/* --- the default --- */
+
+/* a + b w for the widths w. */
+/* clang-format off */
+#define LINE(a, b)                                                             \
+	{(a) + (b), (a) + 2 * (b), (a) + 3 * (b), (a) + 4 * (b),               \
+	 (a) + 5 * (b), (a) + 6 * (b), (a) + 7 * (b), (a) + 8 * (b),           \
+	 (a) + 9 * (b), (a) + 10 * (b), (a) + 11 * (b), (a) + 12 * (b),        \
+	 (a) + 13 * (b), (a) + 14 * (b), (a) + 15 * (b), (a) + 16 * (b)}
+/* clang-format on */
+
+/* Of linear learners on a table of some categories, 300 features. */
+#define GLM_ALGEBRAIC(name)                                                    \
+	{                                                                      \
+		.learner = name, .pattern = PATTERN_ALGEBRAIC,                 \
+		.features = 300, .row_sec = LINE(25e-9, 5e-9),                 \
+		.score_sec = LINE(50e-9, 40e-9), .unit_sec = 5e-6,             \
+		.update_sec = LINE(0, 10e-6), .partial_bytes = LINE(0, 3000),  \
+		.state_bytes = LINE(0, 2500), .passes = 60                     \
+	}
+#define SGD(name, solver, size, row, lane)                                     \
+	{                                                                      \
+		.learner = name, .pattern = PATTERN_SEQUENTIAL, .batch = size, \
+		.variant = solver, .features = 300,                            \
+		.row_sec = LINE(row, lane), .score_sec = LINE(50e-9, 40e-9),   \
+		.unit_sec = 5e-6, .update_sec = LINE(0, 1e-6),                 \
+		.partial_bytes = LINE(0, 3000), .state_bytes = LINE(0, 7000)   \
+	}
+
+static const struct profile_entry default_entry[] = {
+    GLM_ALGEBRAIC("logistic"),
+    SGD("logistic", "solver=sgd", 1, 30e-9, 10e-9),
+    GLM_ALGEBRAIC("linear"),
+    SGD("linear", "solver=sgd", 1, 25e-9, 6e-9),
+    SGD("svm", "", 1, 25e-9, 6e-9),
+    SGD("softmax", "", 1, 50e-9, 50e-9),
+    {.learner = "mlp",
+     .pattern = PATTERN_SEQUENTIAL,
+     .batch = 128,
+     .features = 300,
+     .row_sec = LINE(100e-9, 700e-9),
+     .score_sec = LINE(50e-9, 300e-9),
+     .unit_sec = 20e-6,
+     .update_sec = LINE(0, 20e-6),
+     .partial_bytes = LINE(0, 80e3),
+     .state_bytes = LINE(0, 240e3)},
+};
+#define NDEFAULT (sizeof default_entry / sizeof default_entry[0])
+
+void
+profile_default(struct profile *p)
+{
+	*p = (struct profile){.n = NDEFAULT,
+			      .load_row_sec = 150e-9,
+			      .row_bytes = 100,
+			      .latency_sec = 20e-6,
+			      .bytes_per_sec = 1e9};
+	p->entry = xcalloc(NDEFAULT, sizeof *p->entry);
+	memcpy(p->entry, default_entry, sizeof default_entry);
+}
+
+void
+profile_release(struct profile *p)
+{
+	free(p->entry);
+	*p = (struct profile){0};
+}
+
+/* --- entries of configs --- */
+
+static void
+add_variant(struct profile_entry *e, const struct learner_param *p, double v)
+{
+	char text[32];
+	size_t n = strlen(e->variant);
+
+	snprintf(e->variant + n, sizeof e->variant - n, "%s%s=%s", n ? " " : "",
+		 p->name,
+		 p->kind == PARAM_CHOICE ? p->choice[(size_t)v]
+					 : jout_real_text(v, text));
+}
+
+struct profile_entry
+profile_entry_of(const struct learner *l, const struct config *c)
+{
+	struct profile_entry e = {.pattern = l->ops(c)->pattern};
+
+	snprintf(e.learner, sizeof e.learner, "%s", l->name);
+	for (size_t i = 0; i < l->nparam; i++) {
+		const struct learner_param *p = &l->param[i];
+		double v = c->value[i];
+		size_t of;
+
+		if (!p->pack || !learner_uses(l, c, i, &of))
+			continue;
+		if (strcmp(p->name, "batch") == 0)
+			e.batch =
+			    e.pattern == PATTERN_SEQUENTIAL ? (uint32_t)v : 0;
+		else if (v != p->dflt)
+			add_variant(&e, p, v);
+	}
+	return e;
+}
+
+/* How unlike two entries of one learner and pattern are. */
+static double
+distance(const struct profile_entry *a, const struct profile_entry *b)
+{
+	double d = strcmp(a->variant, b->variant) == 0 ? 0 : 1e3;
+
+	if (a->batch && b->batch)
+		d += fabs(log2((double)a->batch / b->batch));
+	return d;
+}
+
+static const struct profile_entry *
+nearest(const struct profile_entry *entry, size_t n,
+	const struct profile_entry *to)
+{
+	const struct profile_entry *best = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(entry[i].learner, to->learner) != 0 ||
+		    entry[i].pattern != to->pattern)
+			continue;
+		if (!best || distance(&entry[i], to) < distance(best, to))
+			best = &entry[i];
+	}
+	return best;
+}
+
+const struct profile_entry *
+profile_find(const struct profile *p, const struct learner *l,
+	     const struct config *c)
+{
+	struct profile_entry want = profile_entry_of(l, c);
+	const struct profile_entry *e = nearest(p->entry, p->n, &want);
+
+	if (!e)
+		e = nearest(default_entry, NDEFAULT, &want);
+	return e ? e : &default_entry[0];
+}
+
+/* --- JSON --- */
+
+static const char *const pattern_names[] = {"algebraic", "sequential",
+					    "sampling", NULL};
+
+/* The figures of an entry by name: one, or one for each width. */
+struct figure {
+	const char *name;
+	size_t offset;
+	bool by_width;
+};
+#define FIGURE(name, wide)                                                     \
+	{                                                                      \
+#name, offsetof(struct profile_entry, name), wide              \
+	}
+static const struct figure figures[] = {
+    FIGURE(features, false),   FIGURE(row_sec, true),
+    FIGURE(score_sec, true),   FIGURE(unit_sec, false),
+    FIGURE(update_sec, true),  FIGURE(partial_bytes, true),
+    FIGURE(state_bytes, true), FIGURE(passes, false),
+};
+#define NFIGURE (sizeof figures / sizeof figures[0])
+
+static const double *
+figure_const(const struct profile_entry *e, const struct figure *f)
+{
+	return (const double *)(const void *)((const char *)e + f->offset);
+}
+
+static double *
+figure_of(struct profile_entry *e, const struct figure *f)
+{
+	return (double *)(void *)((char *)e + f->offset);
+}
+
+static void
+entry_json(const struct profile_entry *e, struct jout *j)
+{
+	jout_object(j);
+	jout_key(j, "learner");
+	jout_cstr(j, e->learner);
+	jout_key(j, "pattern");
+	jout_cstr(j, pattern_names[e->pattern]);
+	jout_key(j, "variant");
+	jout_cstr(j, e->variant);
+	jout_key(j, "batch");
+	jout_uint(j, e->batch);
+	for (size_t i = 0; i < NFIGURE; i++) {
+		const double *v = figure_const(e, &figures[i]);
+		int indent;
+
+		jout_key(j, figures[i].name);
+		if (!figures[i].by_width) {
+			jout_real(j, *v);
+			continue;
+		}
+		indent = jout_begin_line(j);
+		jout_array(j);
+		for (size_t w = 0; w < PACK_LANES_MAX; w++)
+			jout_real(j, v[w]);
+		jout_end_array(j);
+		jout_end_line(j, indent);
+	}
+	jout_end_object(j);
+}
+
+void
+profile_json(const struct profile *p, struct jout *j)
+{
+	jout_object(j);
+	jout_key(j, "kp");
+	jout_cstr(j, "profile");
+	jout_key(j, "version");
+	jout_int(j, PROFILE_VERSION);
+	jout_key(j, "load_row_sec");
+	jout_real(j, p->load_row_sec);
+	jout_key(j, "row_bytes");
+	jout_real(j, p->row_bytes);
+	jout_key(j, "latency_sec");
+	jout_real(j, p->latency_sec);
+	jout_key(j, "bytes_per_sec");
+	jout_real(j, p->bytes_per_sec);
+	jout_key(j, "entries");
+	jout_array(j);
+	for (size_t i = 0; i < p->n; i++)
+		entry_json(&p->entry[i], j);
+	jout_end_array(j);
+	jout_end_object(j);
+}
+
+/* A number that is a cost, between the bounds that keep sums of them finite.
+ */
+static int
+check_cost(const char *key, double v, struct error *err)
+{
+	if (v >= 0 && v <= 1e15)
+		return 0;
+	return error_set(err, EXIT_CORRUPT, "\"%s\": not from 0 to 1e15", key);
+}
+
+static int
+load_cost(const struct jvalue *v, const char *key, double *out,
+	  struct error *err)
+{
+	if (jsonio_get_real(v, key, out, err) < 0)
+		return -1;
+	return check_cost(key, *out, err);
+}
+
+static int
+load_widths(const struct jvalue *v, const char *key, double *out,
+	    struct error *err)
+{
+	const struct jvalue *a;
+	size_t n;
+
+	if (jsonio_get_array(v, key, &a, &n, err) < 0)
+		return -1;
+	if (n != PACK_LANES_MAX)
+		return error_set(err, EXIT_CORRUPT, "\"%s\": not %d numbers",
+				 key, PACK_LANES_MAX);
+	for (size_t i = 0; i < n; i++)
+		if (jsonio_real(jsonio_at(a, i), &out[i], err) < 0)
+			return error_context(err, "\"%s\"", key);
+		else if (check_cost(key, out[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* A text without NUL into room bytes. */
+static int
+load_text(const struct jvalue *v, const char *key, char *out, size_t room,
+	  struct error *err)
+{
+	const char *text;
+	size_t n;
+
+	if (jsonio_get_string(v, key, &text, &n, err) < 0)
+		return -1;
+	if (n >= room || memchr(text, '\0', n))
+		return error_set(err, EXIT_CORRUPT, "\"%s\": too long", key);
+	memcpy(out, text, n);
+	out[n] = '\0';
+	return 0;
+}
+
+static int
+load_names(struct profile_entry *e, const struct jvalue *v, struct error *err)
+{
+	char pattern[16];
+	uint64_t batch;
+	int k = 0;
+
+	if (load_text(v, "learner", e->learner, sizeof e->learner, err) < 0 ||
+	    load_text(v, "pattern", pattern, sizeof pattern, err) < 0 ||
+	    load_text(v, "variant", e->variant, sizeof e->variant, err) < 0 ||
+	    jsonio_get_u64(v, "batch", &batch, err) < 0)
+		return -1;
+	if (!learner_by_name(e->learner))
+		return error_set(err, EXIT_CORRUPT,
+				 "\"learner\": no such learner: \"%s\"",
+				 e->learner);
+	while (pattern_names[k] && strcmp(pattern_names[k], pattern) != 0)
+		k++;
+	if (!pattern_names[k])
+		return error_set(err, EXIT_CORRUPT,
+				 "\"pattern\": no such pattern: \"%s\"",
+				 pattern);
+	e->pattern = (enum pattern)k;
+	if (batch > BATCH_MAX ||
+	    (batch > 0) != (e->pattern == PATTERN_SEQUENTIAL))
+		return error_set(err, EXIT_CORRUPT,
+				 "\"batch\": not from 1 to %d, or 0 if not "
+				 "sequential",
+				 BATCH_MAX);
+	e->batch = (uint32_t)batch;
+	return 0;
+}
+
+static int
+load_entry(struct profile_entry *e, const struct jvalue *v, struct error *err)
+{
+	const char *known[NFIGURE + 5] = {"learner", "pattern", "variant",
+					  "batch"};
+
+	if (load_names(e, v, err) < 0)
+		return -1;
+	for (size_t i = 0; i < NFIGURE; i++) {
+		const struct figure *f = &figures[i];
+		double *out = figure_of(e, f);
+
+		known[4 + i] = f->name;
+		if ((f->by_width ? load_widths(v, f->name, out, err)
+				 : load_cost(v, f->name, out, err)) < 0)
+			return -1;
+	}
+	return jsonio_check_keys(v, known, err);
+}
+
+static int
+load_entries(struct profile *p, const struct jvalue *v, struct error *err)
+{
+	const struct jvalue *a;
+	size_t n;
+
+	if (jsonio_get_array(v, "entries", &a, &n, err) < 0)
+		return -1;
+	if (n > ENTRIES_MAX)
+		return error_set(err, EXIT_CORRUPT, "\"entries\": more than %d",
+				 ENTRIES_MAX);
+	p->entry = xcalloc(n ? n : 1, sizeof *p->entry);
+	for (; p->n < n; p->n++)
+		if (load_entry(&p->entry[p->n], jsonio_at(a, p->n), err) < 0)
+			return error_context(err, "entry %zu", p->n);
+	return 0;
+}
+
+static int
+load_members(struct profile *p, const struct jvalue *v, struct error *err)
+{
+	static const char *const known[] = {
+	    "kp",	   "version",	    "load_row_sec", "row_bytes",
+	    "latency_sec", "bytes_per_sec", "entries",	    NULL};
+
+	if (jsonio_check_kind(v, "profile", PROFILE_VERSION, err) < 0 ||
+	    load_cost(v, "load_row_sec", &p->load_row_sec, err) < 0 ||
+	    load_cost(v, "row_bytes", &p->row_bytes, err) < 0 ||
+	    load_cost(v, "latency_sec", &p->latency_sec, err) < 0 ||
+	    load_cost(v, "bytes_per_sec", &p->bytes_per_sec, err) < 0 ||
+	    load_entries(p, v, err) < 0 || jsonio_check_keys(v, known, err) < 0)
+		return -1;
+	if (p->bytes_per_sec < 1)
+		return error_set(err, EXIT_CORRUPT,
+				 "\"bytes_per_sec\": less than 1");
+	return 0;
+}
+
+int
+profile_load(struct profile *p, const struct jvalue *v, struct error *err)
+{
+	*p = (struct profile){0};
+	if (load_members(p, v, err) == 0)
+		return 0;
+	profile_release(p);
+	return -1;
+}
+
+int
+profile_load_file(struct profile *p, const char *path, struct error *err)
+{
+	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+	struct strbuf text = STRBUF_INIT;
+	struct jvalue *v = NULL;
+	int ret = -1;
+
+	*p = (struct profile){0};
+	if (io_read_file(path, PROFILE_BYTES_MAX, &text, err) == 0)
+		v = jsonio_parse(text.buf, text.len, name, err);
+	if (v && (ret = profile_load(p, v, err)) < 0)
+		error_context(err, "%s", name);
+	jsonio_free(v);
+	strbuf_release(&text);
+	return ret;
+}
