@@ -1,0 +1,707 @@
+#include "exec/pilot.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "exec/echo.h"
+#include "model/glm_view.h"
+#include "shuffle/permutation.h"
+
+#define GROUPS 3
+#define SAMPLE_ROWS 65536
+#define PIECE_ROWS 32768 /* as shardrows has them */
+#define RUN_SEC 2e-3	 /* of one timed piece */
+#define RUNS_MIN 3
+#define RUNS_MAX 31
+#define EPOCHS_MAX 1000 /* of training to the end */
+
+static const uint32_t widths[] = {1, 2, 4, 8, 12, 16};
+#define NWIDTH (sizeof widths / sizeof widths[0])
+
+static double
+clock_sec(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double
+median(double *v, size_t n)
+{
+	qsort(v, n, sizeof *v, by_value);
+	return v[n / 2];
+}
+
+/* --- which groups --- */
+
+struct sized {
+	uint64_t rows;
+	size_t group;
+};
+
+static int
+larger_first(const void *a, const void *b)
+{
+	const struct sized *x = a, *y = b;
+
+	if (x->rows != y->rows)
+		return x->rows < y->rows ? 1 : -1;
+	return x->group < y->group ? -1 : 1;
+}
+
+/* Groups that hold the rows at 1/6, 3/6 and 5/6 of all training rows, by
+ * falling size; how many different ones there are. */
+static size_t
+choose_groups(const struct dataset *d, size_t group[GROUPS])
+{
+	const struct index *ix = dataset_index(d);
+	struct sized *s = xcalloc(ix->ngroup, sizeof *s);
+	bool classes = dataset_schema(d)->task != TASK_REGRESSION;
+	uint64_t total = 0, before = 0;
+	size_t n = 0, found = 0;
+
+	for (size_t i = 0; i < ix->ngroup; i++) {
+		const struct index_group *g = &ix->group[i];
+
+		if (g->rows[PART_TRAIN] == 0 ||
+		    (classes && g->flags & INDEX_ONE_CLASS))
+			continue;
+		s[n++] = (struct sized){g->rows[PART_TRAIN], i};
+		total += g->rows[PART_TRAIN];
+	}
+	qsort(s, n, sizeof *s, larger_first);
+	for (size_t i = 0, next = 0; i < n && next < GROUPS; i++) {
+		bool taken = false;
+
+		before += s[i].rows;
+		for (; next < GROUPS &&
+		       (double)before * 2 * GROUPS >
+			   (double)total * (2 * (double)next + 1);
+		     next++)
+			taken = true;
+		if (taken)
+			group[found++] = s[i].group;
+	}
+	free(s);
+	return found;
+}
+
+/* --- the rows of one of them --- */
+
+struct sample {
+	const struct learner *learner;
+	struct group_facts facts;
+	struct view *view;
+	struct rows **piece; /* [npiece] of training rows */
+	size_t npiece;
+	uint64_t ntrain;
+	struct rows *score; /* hold-out rows; training rows if there are none */
+	uint32_t *order;    /* Sequential: of the one piece */
+};
+
+/* What reading rows took, over all samples. */
+struct loading {
+	double sec, rows, bytes;
+};
+
+static void
+sample_release(struct sample *s)
+{
+	for (size_t i = 0; i < s->npiece; i++)
+		s->learner->rows_free(s->piece[i]);
+	free(s->piece);
+	free(s->order);
+	if (s->score)
+		s->learner->rows_free(s->score);
+	if (s->view)
+		s->learner->view_free(s->view);
+	facts_release(&s->facts);
+}
+
+/* Adds rows of a block, at most PIECE_ROWS to a piece unless `one`. */
+static void
+sample_add(struct sample *s, const struct block *b, uint32_t n, bool one)
+{
+	const struct learner *l = s->learner;
+	uint32_t at = 0, end;
+
+	while (at < n) {
+		uint64_t have =
+		    s->npiece ? l->rows_count(s->piece[s->npiece - 1]) : 0;
+
+		if (s->npiece == 0 || (!one && have >= PIECE_ROWS)) {
+			s->piece = xreallocarray(s->piece, s->npiece + 1,
+						 sizeof *s->piece);
+			s->piece[s->npiece++] =
+			    l->rows_new(s->view, PART_TRAIN);
+			have = 0;
+		}
+		end = n;
+		if (!one && end - at > PIECE_ROWS - have)
+			end = at + (uint32_t)(PIECE_ROWS - have);
+		l->rows_add(s->piece[s->npiece - 1], b, at, end);
+		l->rows_add(s->score, b, at, end);
+		at = end;
+	}
+}
+
+static int
+sample_read(struct sample *s, struct dataset *d, size_t group, bool one,
+	    struct error *err)
+{
+	const struct index_group *g = &dataset_index(d)->group[group];
+	struct block b = {0};
+	uint64_t rows = 0;
+	int rc = 0;
+
+	s->score = s->learner->rows_new(
+	    s->view, g->rows[PART_HOLDOUT] ? PART_HOLDOUT : -1);
+	for (size_t i = 0; rc == 0 && i < g->nblock && rows < SAMPLE_ROWS;
+	     i++) {
+		uint32_t n;
+
+		rc = dataset_read_block(d, g->first_block + i, &s->facts, &b,
+					err);
+		if (rc)
+			break;
+		n = b.nrow < SAMPLE_ROWS - rows
+			? b.nrow
+			: (uint32_t)(SAMPLE_ROWS - rows);
+		sample_add(s, &b, n, one);
+		rows += n;
+	}
+	block_release(&b);
+	return rc;
+}
+
+static void
+sample_order(struct sample *s)
+{
+	struct shuffle_random r = {.key = 1};
+
+	s->order = xcalloc(s->ntrain + 1, sizeof *s->order);
+	for (uint32_t i = 0; i < s->ntrain; i++) {
+		uint32_t k = (uint32_t)(shuffle_next(&r) % (i + 1));
+
+		s->order[i] = s->order[k];
+		s->order[k] = i;
+	}
+}
+
+static int
+sample_init(struct sample *s, struct dataset *d, size_t group,
+	    const struct learner *l, const struct config *c,
+	    struct loading *load, struct error *err)
+{
+	bool walks = l->ops(c)->pattern == PATTERN_SEQUENTIAL;
+	double start = clock_sec(CLOCK_MONOTONIC);
+
+	*s = (struct sample){.learner = l};
+	if (dataset_read_facts(d, group, &s->facts, err) < 0)
+		return -1;
+	s->view = l->view_new(dataset_schema(d), &s->facts, c, err);
+	if (!s->view || sample_read(s, d, group, walks, err) < 0)
+		return -1;
+	for (size_t i = 0; i < s->npiece; i++) {
+		s->ntrain += l->rows_count(s->piece[i]);
+		load->bytes += (double)l->rows_bytes(s->piece[i]);
+	}
+	load->rows += (double)s->ntrain;
+	if (s->facts.rows[PART_HOLDOUT]) {
+		load->rows += (double)l->rows_count(s->score);
+		load->bytes += (double)l->rows_bytes(s->score);
+	}
+	load->sec += clock_sec(CLOCK_MONOTONIC) - start;
+	if (walks)
+		sample_order(s);
+	return 0;
+}
+
+/* --- packs over them --- */
+
+/* Configs that one entry is for. */
+struct kind {
+	const struct learner *learner;
+	struct profile_entry entry;
+	struct config config[PACK_LANES_MAX]; /* [n] */
+	size_t n;
+};
+
+struct trial_pack {
+	const struct sample *sample;
+	const struct pack_ops *ops;
+	struct pack *pack;
+	struct partial *partial;
+	struct metric *metric[PACK_LANES_MAX];
+	struct lane_report report[PACK_LANES_MAX];
+	uint32_t width;
+	size_t piece; /* Algebraic: the next to accumulate */
+	size_t at;    /* Sequential: where in the order */
+};
+
+static int
+trial_pack_init(struct trial_pack *t, const struct kind *k,
+		const struct sample *s, uint32_t width,
+		const struct schema *schema, struct error *err)
+{
+	struct pack_spec spec = {.learner = k->learner,
+				 .schema = schema,
+				 .facts = &s->facts,
+				 .view = s->view,
+				 .n = width,
+				 .epochs = EPOCHS_MAX,
+				 .seed = 1};
+
+	*t = (struct trial_pack){
+	    .sample = s, .ops = k->learner->ops(&k->config[0]), .width = width};
+	for (uint32_t i = 0; i < width; i++) {
+		spec.config[i] = &k->config[i % k->n];
+		t->metric[i] =
+		    metric_new(schema->task, schema->nclass, METRIC_LIGHT);
+	}
+	t->pack = t->ops->create(&spec, err);
+	if (!t->pack)
+		return -1;
+	if (t->ops->partial_new)
+		t->partial = t->ops->partial_new(t->pack);
+	return 0;
+}
+
+static void
+trial_pack_release(struct trial_pack *t)
+{
+	for (size_t i = 0; i < PACK_LANES_MAX; i++)
+		metric_free(t->metric[i]);
+	if (t->partial)
+		t->ops->partial_free(t->partial);
+	if (t->pack)
+		t->ops->free(t->pack);
+}
+
+/* A pass over all training rows and the update. */
+static void
+whole_pass(struct trial_pack *t, double *update_sec)
+{
+	double start;
+
+	t->ops->partial_reset(t->partial);
+	for (size_t i = 0; i < t->sample->npiece; i++)
+		t->ops->accumulate(t->pack, t->sample->piece[i], t->partial);
+	start = clock_sec(CLOCK_THREAD_CPUTIME_ID);
+	t->ops->update(t->pack, t->partial, t->report);
+	*update_sec = clock_sec(CLOCK_THREAD_CPUTIME_ID) - start;
+}
+
+/* Some training rows; how many. */
+static size_t
+run_train(struct trial_pack *t, size_t wanted)
+{
+	const struct sample *s = t->sample;
+	const struct rows *r = s->piece[t->piece];
+
+	if (t->ops->pattern == PATTERN_SEQUENTIAL) {
+		size_t batch = t->ops->batch(t->pack);
+		size_t n = (wanted + batch - 1) / batch * batch;
+
+		if (n > s->ntrain - t->at)
+			t->at = 0;
+		if (n > s->ntrain)
+			n = s->ntrain;
+		t->ops->step(t->pack, r, s->order + t->at, n, NULL);
+		t->at += n;
+		return n;
+	}
+	t->ops->accumulate(t->pack, r, t->partial);
+	t->piece = (t->piece + 1) % s->npiece;
+	return s->learner->rows_count(r);
+}
+
+static size_t
+run_score(struct trial_pack *t, size_t wanted)
+{
+	(void)wanted;
+	t->ops->evaluate(t->pack, t->sample->score, t->metric);
+	return t->sample->learner->rows_count(t->sample->score);
+}
+
+/* A unit of no rows: what it takes to begin one. */
+static size_t
+run_nothing(struct trial_pack *t, size_t wanted)
+{
+	(void)wanted;
+	if (t->partial)
+		t->ops->partial_reset(t->partial);
+	for (uint32_t i = 0; i < t->width; i++)
+		metric_reset(t->metric[i]);
+	return 1;
+}
+
+/* Seconds per row of repeated runs: the median, over about `sec`. */
+static double
+meter(size_t (*run)(struct trial_pack *, size_t), struct trial_pack *t,
+      double sec)
+{
+	double took[RUNS_MAX], per_row = 0;
+	double end = clock_sec(CLOCK_MONOTONIC) + sec;
+	size_t wanted = 256, n = 0;
+
+	for (size_t i = 0; n < RUNS_MAX; i++) {
+		double start = clock_sec(CLOCK_THREAD_CPUTIME_ID);
+		size_t rows = run(t, wanted);
+
+		per_row =
+		    (clock_sec(CLOCK_THREAD_CPUTIME_ID) - start) / (double)rows;
+		if (i == 0) {
+			/* The first warms caches up. */
+			wanted = per_row * 1e6 < RUN_SEC
+				     ? 1000000
+				     : (size_t)(RUN_SEC / per_row);
+			continue;
+		}
+		took[n++] = per_row;
+		if (n >= RUNS_MIN && clock_sec(CLOCK_MONOTONIC) > end)
+			break;
+	}
+	return median(took, n);
+}
+
+/* --- an entry --- */
+
+/* Sums over the groups, by position in widths[]. */
+struct sums {
+	double row[NWIDTH], score[NWIDTH], update[NWIDTH];
+	double partial[NWIDTH], state[NWIDTH];
+	double unit, features, passes;
+	size_t n, npasses;
+};
+
+static void
+add_sizes(struct sums *sum, size_t w, const struct trial_pack *t)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (t->partial) {
+		t->ops->partial_put(t->partial, &sb);
+		for (uint32_t i = 0; i < t->width; i++)
+			metric_put(t->metric[i], &sb);
+		sum->partial[w] += (double)sb.len;
+		strbuf_reset(&sb);
+		t->ops->point_put(t->pack, &sb);
+		sum->state[w] += (double)sb.len;
+	} else {
+		for (uint32_t i = 0; i < t->width; i++)
+			t->ops->save(t->pack, i, SAVE_STATE, &sb);
+		sum->state[w] += (double)sb.len;
+		/* The reduction of dp carries weights, as a model has them. */
+		strbuf_reset(&sb);
+		for (uint32_t i = 0; i < t->width; i++)
+			t->ops->save(t->pack, i, SAVE_MODEL, &sb);
+		sum->partial[w] += (double)sb.len;
+	}
+	strbuf_release(&sb);
+}
+
+/* Brings an Algebraic pack to where a pass is the usual one; how long an update
+ * of it takes. */
+static double
+reach_epochs(struct trial_pack *t)
+{
+	double update[8];
+	size_t n = 0;
+	bool counted = false;
+
+	while (n < 8 && !(counted && n >= 3)) {
+		bool going = false;
+
+		whole_pass(t, &update[n++]);
+		for (uint32_t i = 0; i < t->width; i++) {
+			counted |= t->report[i].counted;
+			going |= t->report[i].status == LANE_STEP;
+		}
+		if (!going)
+			break;
+	}
+	return median(update, n);
+}
+
+static double
+end_epoch_sec(struct trial_pack *t)
+{
+	double start = clock_sec(CLOCK_THREAD_CPUTIME_ID);
+
+	t->ops->end_epoch(t->pack, t->report);
+	return clock_sec(CLOCK_THREAD_CPUTIME_ID) - start;
+}
+
+static int
+measure_width(const struct kind *k, const struct sample *s, size_t w,
+	      const struct schema *schema, double sec, struct sums *sum,
+	      struct error *err)
+{
+	struct trial_pack t;
+	int rc = trial_pack_init(&t, k, s, widths[w], schema, err);
+
+	if (rc == 0) {
+		if (t.partial)
+			sum->update[w] += reach_epochs(&t);
+		sum->row[w] += meter(run_train, &t, sec * 0.7);
+		if (!t.partial)
+			sum->update[w] += end_epoch_sec(&t);
+		sum->score[w] += meter(run_score, &t, sec * 0.3);
+		if (w == NWIDTH - 1)
+			sum->unit += meter(run_nothing, &t, 0);
+		add_sizes(sum, w, &t);
+	}
+	trial_pack_release(&t);
+	return rc;
+}
+
+/* What training a group to the end comes to, in passes of the whole pack:
+ * configs that end leave, and the passes after cost less. row_sec: of the
+ * measured widths.  0 if it did not end by the deadline. */
+static double
+train_passes(struct trial_pack *t, const double *row_sec, double deadline)
+{
+	double full = row_sec[t->width - 1], sec = 0, ignored;
+
+	while (t->width > 0 && clock_sec(CLOCK_MONOTONIC) < deadline) {
+		bool keep[PACK_LANES_MAX];
+		uint32_t left = 0;
+
+		whole_pass(t, &ignored);
+		sec += row_sec[t->width - 1];
+		for (uint32_t i = 0; i < t->width; i++) {
+			keep[i] = t->report[i].status == LANE_STEP;
+			left += keep[i];
+		}
+		if (left > 0 && left < t->width) {
+			t->ops->repack(t->pack, keep);
+			t->ops->partial_free(t->partial);
+			t->partial = t->ops->partial_new(t->pack);
+		}
+		t->width = left;
+	}
+	return t->width == 0 ? sec / full : 0;
+}
+
+static int
+measure_passes(const struct kind *k, const struct sample *s,
+	       const struct schema *schema, double deadline, struct sums *sum,
+	       struct error *err)
+{
+	struct trial_pack t;
+	uint32_t width = (uint32_t)k->n;
+	int rc = trial_pack_init(&t, k, s, width, schema, err);
+
+	if (rc == 0 && t.partial) {
+		double n = train_passes(&t, k->entry.row_sec, deadline);
+
+		sum->passes += n;
+		sum->npasses += n > 0;
+	}
+	t.width = width;
+	trial_pack_release(&t);
+	return rc;
+}
+
+/* By width, from the measured ones; both divided by n. */
+static void
+interpolate(const double *measured, size_t n, double *out)
+{
+	size_t k = 0;
+
+	for (uint32_t w = 1; w <= PACK_LANES_MAX; w++) {
+		double share;
+
+		while (w > widths[k + 1])
+			k++;
+		share = (double)(w - widths[k]) /
+			(double)(widths[k + 1] - widths[k]);
+		out[w - 1] =
+		    (measured[k] + share * (measured[k + 1] - measured[k])) /
+		    (double)n;
+	}
+}
+
+static void
+fill_entry(struct profile_entry *e, const struct sums *s)
+{
+	interpolate(s->row, s->n, e->row_sec);
+	interpolate(s->score, s->n, e->score_sec);
+	interpolate(s->update, s->n, e->update_sec);
+	interpolate(s->partial, s->n, e->partial_bytes);
+	interpolate(s->state, s->n, e->state_bytes);
+	e->unit_sec = s->unit / (double)s->n;
+	e->features = s->features / (double)s->n;
+}
+
+struct pilot {
+	const struct pilot_spec *spec;
+	const struct schema *schema;
+	size_t group[GROUPS], ngroup;
+	struct loading load;
+	double sec; /* for one kind */
+};
+
+/* Two thirds of the time for rows, one for passes until convergence. */
+static int
+measure_kind(struct pilot *p, struct kind *k, struct error *err)
+{
+	struct sample s[GROUPS] = {{0}};
+	struct sums sum = {.n = p->ngroup};
+	double each = p->sec / 1.5 / (double)(p->ngroup * NWIDTH), deadline;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < p->ngroup; i++) {
+		rc = sample_init(&s[i], p->spec->data, p->group[i], k->learner,
+				 &k->config[0], &p->load, err);
+		for (size_t w = 0; rc == 0 && w < NWIDTH; w++)
+			rc = measure_width(k, &s[i], w, p->schema, each, &sum,
+					   err);
+		if (rc == 0)
+			sum.features += s[i].view->d;
+	}
+	if (rc == 0)
+		fill_entry(&k->entry, &sum);
+	deadline = clock_sec(CLOCK_MONOTONIC) + p->sec / 3;
+	for (size_t i = p->ngroup; rc == 0 && i-- > 0;)
+		rc = measure_passes(k, &s[i], p->schema, deadline, &sum, err);
+	if (sum.npasses)
+		k->entry.passes = sum.passes / (double)sum.npasses;
+	for (size_t i = 0; i < p->ngroup; i++)
+		if (s[i].learner)
+			sample_release(&s[i]);
+	return rc;
+}
+
+/* --- which kinds --- */
+
+struct kinds {
+	struct kind *kind;
+	size_t n;
+};
+
+static void
+kinds_add(struct kinds *ks, const struct learner *l, const struct config *c)
+{
+	struct profile_entry e = profile_entry_of(l, c);
+	struct kind *k = NULL;
+
+	for (size_t i = 0; i < ks->n && !k; i++)
+		if (ks->kind[i].learner == l &&
+		    ks->kind[i].entry.pattern == e.pattern &&
+		    ks->kind[i].entry.batch == e.batch &&
+		    strcmp(ks->kind[i].entry.variant, e.variant) == 0)
+			k = &ks->kind[i];
+	if (!k) {
+		ks->kind = xreallocarray(ks->kind, ks->n + 1, sizeof *k);
+		k = &ks->kind[ks->n++];
+		*k = (struct kind){.learner = l, .entry = e};
+	}
+	/* Configs of one kind share a pack here: one view, the first's. */
+	if (k->n < PACK_LANES_MAX &&
+	    (k->n == 0 || learner_same_pack(l, &k->config[0], c)))
+		k->config[k->n++] = *c;
+}
+
+/* Every `step`-th config, so that a kind gets some of the whole range. */
+static void
+kinds_of_space(struct kinds *ks, const struct space *s)
+{
+	size_t step = s->nconfig / PACK_LANES_MAX;
+
+	step = step ? step : 1;
+	for (size_t at = 0; at < step; at++)
+		for (size_t i = at; i < s->nconfig; i += step)
+			kinds_add(ks, s->learner, &s->config[i]);
+}
+
+/* The default config of each learner, and the first solver of another access
+ * pattern. */
+static void
+kinds_of_defaults(struct kinds *ks, const struct schema *schema)
+{
+	for (size_t i = 0; learner_table[i]; i++) {
+		const struct learner *l = learner_table[i];
+		struct config c = learner_defaults(l);
+		int at = learner_find_param(l, "solver");
+		enum pattern first = l->ops(&c)->pattern;
+		struct error ignored;
+
+		if (l->check_task(schema, &ignored) < 0 ||
+		    l->check_config(&c, &ignored) < 0)
+			continue;
+		kinds_add(ks, l, &c);
+		for (size_t v = 0; at >= 0 && l->param[at].choice[v]; v++) {
+			c.value[at] = (double)v;
+			if (l->ops(&c)->pattern == first ||
+			    l->check_config(&c, &ignored) < 0)
+				continue;
+			kinds_add(ks, l, &c);
+			break;
+		}
+	}
+}
+
+/* --- all --- */
+
+static int
+measure(struct pilot *pi, const struct kinds *ks, struct profile *p,
+	struct error *err)
+{
+	struct echo e;
+
+	if (pi->ngroup == 0)
+		return error_set(err, EXIT_DATA, "no group has training rows%s",
+				 pi->schema->task == TASK_REGRESSION
+				     ? ""
+				     : " of two classes");
+	if (ks->n == 0)
+		return error_set(err, EXIT_USAGE, "no learner suits the label");
+	pi->sec = pi->spec->sec / (double)ks->n;
+	p->entry = xcalloc(ks->n, sizeof *p->entry);
+	for (size_t i = 0; i < ks->n; i++) {
+		if (measure_kind(pi, &ks->kind[i], err) < 0)
+			return -1;
+		p->entry[p->n++] = ks->kind[i].entry;
+	}
+	p->load_row_sec = pi->load.sec / pi->load.rows;
+	p->row_bytes = pi->load.bytes / pi->load.rows;
+	if (echo_measure(&e, err) < 0)
+		return -1;
+	p->latency_sec = e.latency_sec;
+	p->bytes_per_sec = e.bytes_per_sec;
+	return 0;
+}
+
+int
+pilot_measure(const struct pilot_spec *s, struct profile *p, struct error *err)
+{
+	struct pilot pi = {.spec = s, .schema = dataset_schema(s->data)};
+	struct kinds ks = {0};
+	int rc;
+
+	*p = (struct profile){0};
+	pi.ngroup = choose_groups(s->data, pi.group);
+	if (s->space)
+		kinds_of_space(&ks, s->space);
+	else
+		kinds_of_defaults(&ks, pi.schema);
+	rc = measure(&pi, &ks, p, err);
+	free(ks.kind);
+	if (rc < 0)
+		profile_release(p);
+	return rc;
+}
