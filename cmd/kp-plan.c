@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "exec/artifact.h"
+#include "exec/pilot.h"
 #include "plan/explain.h"
 #include "plan/planopt.h"
 
@@ -72,26 +73,65 @@ open_both(const char *path, const char *data, struct partition *pt,
 	return d;
 }
 
+/* The plan of the partition at path, or what there is to say of it. */
 static void
-write_plan(const struct plan *p, const struct dataset *d, bool explain,
-	   struct strbuf *text)
+write_plan(const char *path, const char *data, const struct plan_options *po,
+	   bool explain, struct strbuf *text)
 {
+	struct error err = ERROR_NONE;
+	struct partition pt;
+	struct dataset *d = open_both(path, data, &pt, &err);
+	struct plan plan;
 	struct jout j;
 
+	if (!d || plan_build(&plan, po, dataset_schema(d), &pt, &err) < 0)
+		die(&err);
 	if (explain) {
-		explain_plan(p, d, text);
-		return;
+		explain_plan(&plan, d, text);
+	} else {
+		jout_begin(&j, text, 1);
+		plan_json(&plan, &j);
+		strbuf_addch(text, '\n');
 	}
+	plan_release(&plan);
+	dataset_free(d);
+}
+
+/* The profile of a dataset: of the learner asked for, or of all. */
+static void
+write_pilot(const char *dir, const struct plan_options *po, double sec,
+	    struct strbuf *text)
+{
+	struct error err = ERROR_NONE;
+	struct space space = {0};
+	struct pilot_spec spec = {.data = dataset_open(dir, &err), .sec = sec};
+	struct profile p;
+	struct jout j;
+
+	if (!spec.data)
+		die(&err);
+	if (po->learner) {
+		if (plan_options_space(po, dataset_schema(spec.data), &space,
+				       &err) < 0)
+			die(&err);
+		spec.space = &space;
+	}
+	if (pilot_measure(&spec, &p, &err) < 0)
+		die(&err);
 	jout_begin(&j, text, 1);
-	plan_json(p, &j);
+	profile_json(&p, &j);
 	strbuf_addch(text, '\n');
+	profile_release(&p);
+	space_release(&space);
+	dataset_free(spec.data);
 }
 
 int
 main(int argc, char **argv)
 {
 	struct plan_options po = PLAN_OPTIONS_DEFAULT;
-	const char *data = NULL, *output = "-";
+	const char *data = NULL, *output = "-", *pilot = NULL;
+	int64_t pilot_sec = 5;
 	bool explain = false;
 	const struct opt opts[] = {
 	    PLAN_OPTIONS_TABLE(po),
@@ -99,12 +139,19 @@ main(int argc, char **argv)
 	     "where the dataset is now (default: as in the partition)", 0, 0},
 	    {"explain", 0, OPT_FLAG, &explain, NULL,
 	     "print configs, packs and work instead", 0, 0},
+	    {"pilot", 0, OPT_STRING, &pilot, "DATA",
+	     "measure what work costs on rows of a dataset instead,\n"
+	     "for --profile",
+	     0, 0},
+	    {"pilot-sec", 0, OPT_INT, &pilot_sec, "SEC",
+	     "how long to measure, about", 1, 3600},
 	    {"output", 'o', OPT_STRING, &output, "FILE",
 	     "where to write; - is standard output", 0, 0},
 	    {0},
 	};
 	const struct opt_program prog = {
-	    .usage = "--learner NAME [OPTION...] [PARTITION]",
+	    .usage = "--learner NAME [OPTION...] [PARTITION]\n"
+		     "--pilot DATA [OPTION...]",
 	    .purpose = "Expand a search space and pack its configs: the plan "
 		       "of a run.",
 	    .examples =
@@ -119,23 +166,20 @@ main(int argc, char **argv)
 	const char *path = first < argc ? argv[first] : "-";
 	struct strbuf text = STRBUF_INIT;
 	struct error err = ERROR_NONE;
-	struct partition pt;
-	struct dataset *d;
-	struct plan plan;
 
-	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
+	if (!pilot && strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
 		opt_short_help(&prog);
+	if (pilot && first < argc)
+		dief(EXIT_USAGE, "--pilot takes no partition: \"%s\"", path);
 	refuse_dataset(path);
-	d = open_both(path, data, &pt, &err);
-	if (!d || plan_build(&plan, &po, dataset_schema(d), &pt, &err) < 0)
-		die(&err);
-	write_plan(&plan, d, explain, &text);
+	if (pilot)
+		write_pilot(pilot, &po, (double)pilot_sec, &text);
+	else
+		write_plan(path, data, &po, explain, &text);
 	if (io_write_file(output, text.buf, text.len, &err) < 0)
 		die(&err);
 
 	strbuf_release(&text);
-	plan_release(&plan);
 	plan_options_release(&po);
-	dataset_free(d);
 	return EXIT_DONE;
 }

@@ -1,5 +1,6 @@
 #include "exec/pilot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +15,7 @@
 #define PIECE_ROWS 32768 /* as shardrows has them */
 #define RUN_SEC 2e-3	 /* of one timed piece */
 #define RUNS_MIN 3
-#define RUNS_MAX 31
+#define RUNS_MAX 101
 #define EPOCHS_MAX 1000 /* of training to the end */
 
 static const uint32_t widths[] = {1, 2, 4, 8, 12, 16};
@@ -516,6 +517,16 @@ measure_passes(const struct kind *k, const struct sample *s,
 	return rc;
 }
 
+/* Four digits: a measurement has no more to tell. */
+static double
+rounded(double v)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%.4g", v);
+	return strtod(text, NULL);
+}
+
 /* By width, from the measured ones; both divided by n. */
 static void
 interpolate(const double *measured, size_t n, double *out)
@@ -543,8 +554,8 @@ fill_entry(struct profile_entry *e, const struct sums *s)
 	interpolate(s->update, s->n, e->update_sec);
 	interpolate(s->partial, s->n, e->partial_bytes);
 	interpolate(s->state, s->n, e->state_bytes);
-	e->unit_sec = s->unit / (double)s->n;
-	e->features = s->features / (double)s->n;
+	e->unit_sec = rounded(s->unit / (double)s->n);
+	e->features = rounded(s->features / (double)s->n);
 }
 
 struct pilot {
@@ -579,7 +590,7 @@ measure_kind(struct pilot *p, struct kind *k, struct error *err)
 	for (size_t i = p->ngroup; rc == 0 && i-- > 0;)
 		rc = measure_passes(k, &s[i], p->schema, deadline, &sum, err);
 	if (sum.npasses)
-		k->entry.passes = sum.passes / (double)sum.npasses;
+		k->entry.passes = rounded(sum.passes / (double)sum.npasses);
 	for (size_t i = 0; i < p->ngroup; i++)
 		if (s[i].learner)
 			sample_release(&s[i]);
@@ -677,12 +688,12 @@ measure(struct pilot *pi, const struct kinds *ks, struct profile *p,
 			return -1;
 		p->entry[p->n++] = ks->kind[i].entry;
 	}
-	p->load_row_sec = pi->load.sec / pi->load.rows;
-	p->row_bytes = pi->load.bytes / pi->load.rows;
+	p->load_row_sec = rounded(pi->load.sec / pi->load.rows);
+	p->row_bytes = rounded(pi->load.bytes / pi->load.rows);
 	if (echo_measure(&e, err) < 0)
 		return -1;
-	p->latency_sec = e.latency_sec;
-	p->bytes_per_sec = e.bytes_per_sec;
+	p->latency_sec = rounded(e.latency_sec);
+	p->bytes_per_sec = rounded(e.bytes_per_sec);
 	return 0;
 }
 

@@ -48,6 +48,7 @@ plan_options_given(const struct plan_options *o)
 	       : o->min_rows != none.min_rows	  ? "--min-rows"
 	       : o->shuffle			  ? "--shuffle"
 	       : o->buffer			  ? "--buffer"
+	       : o->profile			  ? "--profile"
 						  : NULL;
 }
 
@@ -223,24 +224,54 @@ set_shuffle(struct plan *p, const struct plan_options *o, struct error *err)
 	return o->buffer ? buffer_size_parse(o->buffer, &p->buffer, err) : 0;
 }
 
+/* The caller releases the space whatever happens. */
 static int
-build(struct plan *p, const struct plan_options *o, const struct schema *s,
-      struct error *err)
+make_space(struct space *space, const struct plan_options *o,
+	   const struct schema *s, struct error *err)
 {
 	const struct learner *l = find_learner(o->learner, err);
 
 	if (!l)
 		return -1;
-	space_init(&p->space, l);
-	p->space.seed = (uint64_t)o->seed;
+	space_init(space, l);
+	space->seed = (uint64_t)o->seed;
 	if (l->check_task(s, err) < 0)
 		return error_context(err, "--learner %s", l->name);
 	for (size_t i = 0; i < o->param.n; i++)
-		if (space_add_param(&p->space, o->param.item[i], err) < 0)
+		if (space_add_param(space, o->param.item[i], err) < 0)
 			return -1;
-	if (space_set_search(&p->space, o->search, err) < 0 ||
-	    check_draws(&p->space, err) < 0 ||
-	    space_expand(&p->space, err) < 0 || check_used(&p->space, err) < 0)
+	if (space_set_search(space, o->search, err) < 0 ||
+	    check_draws(space, err) < 0 || space_expand(space, err) < 0)
+		return -1;
+	return check_used(space, err);
+}
+
+int
+plan_options_space(const struct plan_options *o, const struct schema *sc,
+		   struct space *s, struct error *err)
+{
+	*s = (struct space){0};
+	if (make_space(s, o, sc, err) == 0)
+		return 0;
+	space_release(s);
+	return -1;
+}
+
+int
+plan_options_profile(const struct plan_options *o, struct profile *p,
+		     struct error *err)
+{
+	if (o->profile)
+		return profile_load_file(p, o->profile, err);
+	profile_default(p);
+	return 0;
+}
+
+static int
+build(struct plan *p, const struct plan_options *o, const struct schema *s,
+      struct error *err)
+{
+	if (make_space(&p->space, o, s, err) < 0)
 		return -1;
 	if (set_epochs(p, o->epochs, err) < 0)
 		return -1;

@@ -17,6 +17,7 @@
 
 #include "base/opt.h"
 #include "plan/plan.h"
+#include "plan/profile.h"
 
 struct plan_options {
 	const char *learner;   /* NULL: not given */
@@ -28,6 +29,7 @@ struct plan_options {
 	int64_t min_rows;
 	const char *shuffle; /* of Sequential configs; NULL: corgipile */
 	const char *buffer;  /* NULL: PLAN_BUFFER_BYTES */
+	const char *profile; /* file of kp-profile(5); NULL: the default */
 };
 
 #define PLAN_MIN_ROWS_MAX 1000000000
@@ -68,7 +70,10 @@ struct plan_options {
 	 "none, once, epoch, window, mrs, block", 0, 0},                       \
 	{"buffer", 0, OPT_STRING, &(po).buffer, "SIZE",                        \
 	 "rows shuffled together, as a share (10%) of a worker's\n"            \
-	 "rows of a group or in bytes (default: 512M)", 0, 0}
+	 "rows of a group or in bytes (default: 512M)", 0, 0},                 \
+	{"profile", 0, OPT_STRING, &(po).profile, "FILE",                      \
+	 "what work costs, measured by kp-plan --pilot\n"                      \
+	 "(default: an ordinary machine)", 0, 0}
 /* clang-format on */
 
 /* " --learner NAME --param ..." with all defaults, as words of sh(1); what
@@ -85,6 +90,14 @@ void plan_options_release(struct plan_options *o);
 /* The workers of a partition when -p is not given: the cores this process
  * may use. */
 uint32_t plan_default_workers(void);
+
+/* The profile that was asked for; the caller releases it. */
+int plan_options_profile(const struct plan_options *o, struct profile *p,
+			 struct error *err);
+/* The search space alone, expanded; EXIT_USAGE as plan_build(), and s is
+ * empty then. */
+int plan_options_space(const struct plan_options *o, const struct schema *sc,
+		       struct space *s, struct error *err);
 
 /* Makes the plan for a dataset of this schema cut by a partition of it.  The
  * partition is moved into the plan and left empty, whatever happens. EXIT_USAGE

@@ -23,41 +23,42 @@
 	 (a) + 13 * (b), (a) + 14 * (b), (a) + 15 * (b), (a) + 16 * (b)}
 /* clang-format on */
 
-/* Of linear learners on a table of some categories, 300 features. */
+/* Of a table of some categories, 100 features once they are one-hot. */
 #define GLM_ALGEBRAIC(name)                                                    \
 	{                                                                      \
 		.learner = name, .pattern = PATTERN_ALGEBRAIC,                 \
-		.features = 300, .row_sec = LINE(25e-9, 5e-9),                 \
-		.score_sec = LINE(50e-9, 40e-9), .unit_sec = 5e-6,             \
-		.update_sec = LINE(0, 10e-6), .partial_bytes = LINE(0, 3000),  \
-		.state_bytes = LINE(0, 2500), .passes = 60                     \
+		.features = 100, .row_sec = LINE(12e-9, 4e-9),                 \
+		.score_sec = LINE(10e-9, 13e-9), .unit_sec = 1e-6,             \
+		.update_sec = LINE(2e-6, 10e-6),                               \
+		.partial_bytes = LINE(0, 900), .state_bytes = LINE(0, 800),    \
+		.passes = 20                                                   \
 	}
 #define SGD(name, solver, size, row, lane)                                     \
 	{                                                                      \
 		.learner = name, .pattern = PATTERN_SEQUENTIAL, .batch = size, \
-		.variant = solver, .features = 300,                            \
-		.row_sec = LINE(row, lane), .score_sec = LINE(50e-9, 40e-9),   \
-		.unit_sec = 5e-6, .update_sec = LINE(0, 1e-6),                 \
-		.partial_bytes = LINE(0, 3000), .state_bytes = LINE(0, 7000)   \
+		.variant = solver, .features = 100,                            \
+		.row_sec = LINE(row, lane), .score_sec = LINE(10e-9, 15e-9),   \
+		.unit_sec = 1e-6, .update_sec = LINE(2e-6, 0.2e-6),            \
+		.partial_bytes = LINE(0, 800), .state_bytes = LINE(0, 1200)    \
 	}
 
 static const struct profile_entry default_entry[] = {
     GLM_ALGEBRAIC("logistic"),
-    SGD("logistic", "solver=sgd", 1, 30e-9, 10e-9),
+    SGD("logistic", "solver=sgd", 1, 35e-9, 5e-9),
     GLM_ALGEBRAIC("linear"),
-    SGD("linear", "solver=sgd", 1, 25e-9, 6e-9),
-    SGD("svm", "", 1, 25e-9, 6e-9),
-    SGD("softmax", "", 1, 50e-9, 50e-9),
+    SGD("linear", "solver=sgd", 1, 25e-9, 2e-9),
+    SGD("svm", "", 1, 25e-9, 1e-9),
+    SGD("softmax", "", 1, 50e-9, 40e-9),
     {.learner = "mlp",
      .pattern = PATTERN_SEQUENTIAL,
      .batch = 128,
-     .features = 300,
-     .row_sec = LINE(100e-9, 700e-9),
-     .score_sec = LINE(50e-9, 300e-9),
-     .unit_sec = 20e-6,
-     .update_sec = LINE(0, 20e-6),
-     .partial_bytes = LINE(0, 80e3),
-     .state_bytes = LINE(0, 240e3)},
+     .features = 100,
+     .row_sec = LINE(60e-9, 120e-9),
+     .score_sec = LINE(20e-9, 60e-9),
+     .unit_sec = 1e-6,
+     .update_sec = LINE(2e-6, 8e-6),
+     .partial_bytes = LINE(0, 24e3),
+     .state_bytes = LINE(0, 70e3)},
 };
 #define NDEFAULT (sizeof default_entry / sizeof default_entry[0])
 
@@ -65,10 +66,10 @@ void
 profile_default(struct profile *p)
 {
 	*p = (struct profile){.n = NDEFAULT,
-			      .load_row_sec = 150e-9,
-			      .row_bytes = 100,
-			      .latency_sec = 20e-6,
-			      .bytes_per_sec = 1e9};
+			      .load_row_sec = 100e-9,
+			      .row_bytes = 80,
+			      .latency_sec = 10e-6,
+			      .bytes_per_sec = 2e9};
 	p->entry = xcalloc(NDEFAULT, sizeof *p->entry);
 	memcpy(p->entry, default_entry, sizeof default_entry);
 }
