@@ -540,9 +540,9 @@ interpolate(const double *measured, size_t n, double *out)
 			k++;
 		share = (double)(w - widths[k]) /
 			(double)(widths[k + 1] - widths[k]);
-		out[w - 1] =
+		out[w - 1] = rounded(
 		    (measured[k] + share * (measured[k + 1] - measured[k])) /
-		    (double)n;
+		    (double)n);
 	}
 }
 
