@@ -12,6 +12,7 @@
 #include "exec/runner.h"
 #include "exec/streamrun.h"
 #include "exec/shardwalk.h"
+#include "plan/partitionopt.h"
 #include "plan/planopt.h"
 
 static const char *output, *data, *trials, *blocks;
@@ -19,6 +20,7 @@ static int64_t workers;
 static uint64_t memory_bytes;
 static double checkpoint_sec = 5;
 static bool print_plan, strict, quiet;
+static struct partition_options qo;
 static struct plan_options po = PLAN_OPTIONS_DEFAULT;
 
 static const struct opt options[] = {
@@ -45,6 +47,7 @@ static const struct opt options[] = {
      "With a dataset or a stream instead of a plan", 0, 0},
     {"workers", 'p', OPT_INT, &workers, "N", "workers (default: the cores)", 1,
      WORKERS_MAX},
+    PARTITION_OPTIONS_TABLE(qo),
     PLAN_OPTIONS_TABLE(po),
     {"print-plan", 0, OPT_FLAG, &print_plan, NULL,
      "print the plan and its pipe, train nothing", 0, 0},
@@ -79,8 +82,10 @@ refuse_plan_options(const char *path, struct error *err)
 {
 	const char *given = workers > 0	 ? "--workers"
 			    : print_plan ? "--print-plan"
-					 : plan_options_given(&po);
+					 : partition_options_given(&qo);
 
+	if (given == NULL)
+		given = plan_options_given(&po);
 	if (given == NULL)
 		return 0;
 	return error_set(err, EXIT_USAGE,
@@ -123,12 +128,14 @@ make_plan(struct plan *plan, const struct dataset *d, struct error *err)
 {
 	struct partition pt = {0};
 	uint32_t p = workers > 0 ? (uint32_t)workers : plan_default_workers();
+	struct partition_spec spec;
 
 	if (po.learner == NULL)
 		return error_set(err, EXIT_USAGE,
 				 "--learner is needed to train on a dataset "
 				 "(try --help)");
-	if (partition_of_dataset(&pt, d, p, err))
+	if (partition_options_spec(&qo, p, &spec, err) ||
+	    partition_of_dataset(&pt, d, &spec, err))
 		return -1;
 	return plan_build(plan, &po, dataset_schema(d), &pt, err);
 }
@@ -172,8 +179,9 @@ show_plan(const struct plan *plan, const char *operand)
 	struct strbuf sb = STRBUF_INIT;
 	struct jout j;
 
-	strbuf_addf(&sb, "kp-partition -p %" PRIu32 " ",
-		    plan->partition.workers);
+	strbuf_addf(&sb, "kp-partition -p %" PRIu32, plan->partition.workers);
+	partition_options_words(&plan->partition.spec, &sb);
+	strbuf_addch(&sb, ' ');
 	strbuf_addword(&sb, operand);
 	strbuf_addstr(&sb, " | kp-plan");
 	plan_options_words(&po, plan, &sb);
@@ -283,6 +291,11 @@ check_blocks(const char *operand, struct error *err)
 		return error_set(err, EXIT_USAGE,
 				 "--workers does not go with --blocks: one "
 				 "process learns from a stream");
+	if (partition_options_given(&qo))
+		return error_set(err, EXIT_USAGE,
+				 "%s does not go with --blocks: one process "
+				 "learns from a stream",
+				 partition_options_given(&qo));
 	if (po.shuffle || po.buffer)
 		return error_set(err, EXIT_USAGE,
 				 "%s does not go with --blocks: a stream has "

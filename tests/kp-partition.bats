@@ -23,9 +23,11 @@ make_data() {
 	cat >want <<-END
 	{
 	 "kp": "partition",
-	 "version": 1,
+	 "version": 2,
 	 "data": "$PWD/data",
 	 "strategy": "gl",
+	 "capacity": "exact",
+	 "isolate": "none",
 	 "workers": 3,
 	 "rows": 18,
 	 "groups": 3,
@@ -88,7 +90,7 @@ make_data() {
 }
 
 @test "wrong use of kp-partition is exit 2 and one line" {
-	fails 2 'kp-partition: missing operand; usage: kp-partition [-p N] [-o FILE] [--explain] DATA' \
+	fails 2 'kp-partition: missing operand; usage: kp-partition [-p N] [--strategy NAME] [OPTION...] DATA' \
 	    kp-partition -p 3
 	fails 2 'kp-partition: extra operand "b"' kp-partition a b
 	fails 2 'kp-partition: --workers: not a whole number from 1 to 4096: "0"' \

@@ -113,7 +113,7 @@ same_models() {
 @test "--print-plan shows the pipe, which makes the same plan" {
 	run -0 --separate-stderr kp-train --print-plan -p 3 -o 'a run' \
 	    "${learn[@]}" small
-	equal "$stderr" "kp-train: kp-partition -p 3 small | kp-plan \
+	equal "$stderr" "kp-train: kp-partition -p 3 --strategy gl small | kp-plan \
 --learner logistic --param l2=log:1e-6:1e-1 --search grid:6 --seed 1 \
 --epochs 1000 --pack-width 16 --min-rows 10 | kp-train -o 'a run' -"
 	[ ! -e 'a run' ]

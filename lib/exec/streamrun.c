@@ -349,6 +349,7 @@ write_data(struct streamrun *r, struct error *err)
 static int
 open_data(struct streamrun *r, struct error *err)
 {
+	const struct partition_spec one = {.workers = 1};
 	struct partition pt;
 
 	r->data = dataset_open_facts(r->data_path, err);
@@ -358,7 +359,7 @@ open_data(struct streamrun *r, struct error *err)
 		return error_set(err, EXIT_CORRUPT,
 				 "%s: not of the data that are streamed",
 				 r->data_path);
-	if (partition_of_dataset(&pt, r->data, 1, err))
+	if (partition_of_dataset(&pt, r->data, &one, err))
 		return -1;
 	partition_release(&r->plan->partition);
 	r->plan->partition = pt;
@@ -761,6 +762,7 @@ run_locked(struct streamrun *r, struct run_summary *sum, struct error *err)
 static int
 put_plan(struct streamrun *r, struct error *err)
 {
+	const struct partition_spec one = {.workers = 1};
 	struct partition *pt = &r->plan->partition;
 	struct strbuf sb = STRBUF_INIT;
 	char *run = realpath(r->o->run, NULL);
@@ -771,7 +773,7 @@ put_plan(struct streamrun *r, struct error *err)
 	free(run);
 	r->data_path = strbuf_detach(&sb, NULL);
 	partition_release(pt);
-	partition_wrap(pt, NULL, 0, 1);
+	partition_make(pt, &one, NULL, 0);
 	pt->data = xstrdup(r->data_path);
 	pt->fingerprint = stream_fingerprint(r->o->stream);
 	return rundir_put_plan(r->o->run, r->plan, err);

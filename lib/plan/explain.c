@@ -9,6 +9,8 @@
 
 #define CONFIGS_SHOWN 20
 #define PACKS_SHOWN 20
+#define SPLIT_SHOWN 20
+#define RUNS_SHOWN 8 /* of workers that hold a group */
 
 /* "label      " and the value, to the end of the line. */
 static void line(struct strbuf *out, const char *label, const char *fmt, ...)
@@ -71,49 +73,97 @@ explain_workers(const struct partition *pt, const uint64_t *rows,
 	}
 }
 
-/* The groups cut between workers are those of the cuts inside a group; calls
- * for each of them, ascending, return the next one, and pt->groups at the
- * end. */
-static uint64_t
-next_split(const struct partition *pt, uint32_t *k)
+static int
+compare_workers(const void *va, const void *vb)
 {
-	while (*k < pt->workers) {
-		struct cut c = pt->cut[(*k)++];
+	const uint32_t *a = va, *b = vb;
 
-		if (c.row == 0)
-			continue;
-		while (*k < pt->workers && pt->cut[*k].group == c.group)
-			(*k)++;
-		return c.group;
+	return (*a > *b) - (*a < *b);
+}
+
+/* "0-2" or "1,4-6", and "..." after a few. */
+static void
+add_holders(const struct partition *pt, const uint64_t *rows, uint32_t group,
+	    struct strbuf *out)
+{
+	uint32_t n = partition_nholder(pt, rows, group), runs = 0, k;
+	uint32_t *worker = xcalloc(n, sizeof(*worker));
+
+	for (uint32_t i = 0; i < n; i++)
+		worker[i] = partition_holder(pt, rows, group, i).worker;
+	qsort(worker, n, sizeof(*worker), compare_workers);
+	for (uint32_t i = 0; i < n; i = k, runs++) {
+		for (k = i + 1; k < n && worker[k] == worker[k - 1] + 1; k++)
+			;
+		if (runs == RUNS_SHOWN) {
+			strbuf_addstr(out, ",...");
+			break;
+		}
+		strbuf_addf(out, "%s%" PRIu32, i ? "," : "", worker[i]);
+		if (k > i + 1)
+			strbuf_addf(out, "-%" PRIu32, worker[k - 1]);
 	}
-	return pt->groups;
+	free(worker);
 }
 
 static void
 explain_split(const struct partition *pt, const struct index *ix,
 	      const uint64_t *rows, struct strbuf *out)
 {
-	uint32_t k = 1;
-	uint64_t group = next_split(pt, &k);
+	struct strbuf holders = STRBUF_INIT;
+	uint64_t shown = 0, more = 0;
 
-	if (group < pt->groups)
-		strbuf_addf(out, "\n%-11s  %12s  %s\n", "on workers", "rows",
-			    "split group");
-	while (group < pt->groups) {
-		const struct index_group *g = &ix->group[group];
-		uint32_t g32 = (uint32_t)group;
-		uint32_t n = partition_nholder(pt, rows, g32);
-		uint32_t first = partition_holder(pt, rows, g32, 0).worker;
-		char holders[32];
+	for (uint32_t i = 0; i < pt->groups; i++) {
+		const struct index_group *g = &ix->group[i];
 
-		snprintf(holders, sizeof(holders), "%" PRIu32 "-%" PRIu32,
-			 first, first + n - 1);
-		strbuf_addf(out, "%-11s  %12" PRIu64 "  ", holders,
-			    rows[group]);
+		if (partition_nholder(pt, rows, i) == 1)
+			continue;
+		if (shown == SPLIT_SHOWN) {
+			more++;
+			continue;
+		}
+		if (shown++ == 0)
+			strbuf_addf(out, "\n%-11s  %12s  %s\n", "on workers",
+				    "rows", "split group");
+		strbuf_reset(&holders);
+		add_holders(pt, rows, i, &holders);
+		strbuf_addf(out, "%-11s  %12" PRIu64 "  ", holders.buf,
+			    rows[i]);
 		groupkey_text(ix->keys + g->key_offset, g->key_bytes, out);
 		strbuf_addch(out, '\n');
-		group = next_split(pt, &k);
 	}
+	if (more)
+		strbuf_addf(out, "%-11s  and %" PRIu64 " more\n", "...", more);
+	strbuf_release(&holders);
+}
+
+/* "gtp, order lpt" */
+static void
+explain_strategy(const struct partition_spec *s, struct strbuf *out)
+{
+	line(out, "strategy", "%s%s%s%s", strategy_name(s->strategy),
+	     s->lpt ? ", order lpt" : "",
+	     s->paper_capacity ? ", capacity paper" : "",
+	     s->isolate ? ", isolate group" : "");
+}
+
+static void
+explain_shards(const struct partition *pt, const struct index *ix,
+	       const uint64_t *rows, struct strbuf *out)
+{
+	uint64_t shards = 0, most = 0;
+
+	for (uint32_t w = 0; w < pt->workers; w++) {
+		struct load l = load_of(pt, rows, w);
+
+		shards += l.shards;
+		most = l.held > most ? l.held : most;
+	}
+	line(out, "shards", "%" PRIu64, shards);
+	line(out, "imbalance", "%.3f (largest worker / mean)",
+	     pt->rows ? (double)most * pt->workers / (double)pt->rows : 1.0);
+	explain_workers(pt, rows, out);
+	explain_split(pt, ix, rows, out);
 }
 
 void
@@ -122,32 +172,23 @@ explain_partition(const struct partition *pt, const struct dataset *d,
 {
 	const struct index *ix = dataset_index(d);
 	uint64_t *rows = partition_rows(ix);
-	uint64_t shards = 0, split = 0, most = 0, empty = 0;
-	uint32_t k = 1;
+	uint64_t split = 0, empty = 0;
 
-	for (uint32_t w = 0; w < pt->workers; w++) {
-		struct load l = load_of(pt, rows, w);
-
-		shards += l.shards;
-		most = l.held > most ? l.held : most;
-	}
-	while (next_split(pt, &k) < pt->groups)
-		split++;
-	for (size_t i = 0; i < ix->ngroup; i++)
+	for (uint32_t i = 0; i < ix->ngroup; i++) {
+		split += partition_nholder(pt, rows, i) > 1;
 		empty += rows[i] == 0;
-
+	}
 	line(out, "data", "%s", pt->data);
-	line(out, "strategy", "gl");
+	explain_strategy(&pt->spec, out);
 	line(out, "workers", "%" PRIu32, pt->workers);
 	line(out, "rows", "%" PRIu64, pt->rows);
 	line(out, "groups",
 	     "%" PRIu64 " (%" PRIu64 " split, %" PRIu64 " empty)", pt->groups,
 	     split, empty);
-	line(out, "shards", "%" PRIu64, shards);
-	line(out, "imbalance", "%.3f (largest worker / mean)",
-	     pt->rows ? (double)most * pt->workers / (double)pt->rows : 1.0);
-	explain_workers(pt, rows, out);
-	explain_split(pt, ix, rows, out);
+	if (pt->spec.strategy == STRATEGY_MTP)
+		line(out, "shards", "none: any worker reads any group whole");
+	else
+		explain_shards(pt, ix, rows, out);
 	free(rows);
 }
 

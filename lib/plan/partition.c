@@ -5,8 +5,8 @@
 #include <string.h>
 #include "base/hash.h"
 #include "base/mem.h"
+#include "plan/placement.h"
 
-#define PARTITION_VERSION 1
 #define SHARD_BYTES 24 /* group, worker, first, end as they are hashed */
 
 static const char *const strategy_names[STRATEGY_COUNT] = {
@@ -18,6 +18,37 @@ strategy_name(enum strategy s)
 	return strategy_names[s];
 }
 
+int
+strategy_parse(const char *name, enum strategy *s)
+{
+	for (int i = 0; i < STRATEGY_COUNT; i++) {
+		if (strcmp(name, strategy_names[i]) != 0)
+			continue;
+		*s = (enum strategy)i;
+		return 0;
+	}
+	return -1;
+}
+
+bool
+strategy_has_order(enum strategy s)
+{
+	return s == STRATEGY_GTP || s == STRATEGY_SP;
+}
+
+bool
+strategy_has_capacity(enum strategy s)
+{
+	return s == STRATEGY_GL;
+}
+
+bool
+strategy_has_isolate(enum strategy s)
+{
+	return s == STRATEGY_GL || s == STRATEGY_GL_CONSTRAINED ||
+	       s == STRATEGY_MOP;
+}
+
 /* floor(k n / p) for k <= p, without overflow. */
 static uint64_t
 share(uint64_t k, uint64_t n, uint64_t p)
@@ -25,17 +56,32 @@ share(uint64_t k, uint64_t n, uint64_t p)
 	return k * (n / p) + k * (n % p) / p;
 }
 
+/* Where worker k's rows begin in the order of all rows. */
+static uint64_t
+cut_position(const struct partition *pt, uint32_t k, uint64_t largest)
+{
+	uint64_t p = pt->workers < pt->rows ? pt->workers : pt->rows;
+	bool paper =
+	    pt->spec.paper_capacity && largest > pt->rows / pt->workers;
+
+	if (k >= p || (paper && k > pt->rows / largest))
+		return pt->rows;
+	return paper ? k * largest : share(k, pt->rows, p);
+}
+
 /* The cut at position `at` of the order is the row there: empty groups before
  * it stay with the worker before. */
 static void
 make_cuts(struct partition *pt, const uint64_t *rows)
 {
-	uint64_t p = pt->workers < pt->rows ? pt->workers : pt->rows;
 	uint64_t start = 0; /* position of the group's first row */
+	uint64_t largest = 0;
 	uint32_t group = 0;
 
+	for (uint64_t i = 0; i < pt->groups; i++)
+		largest = rows[i] > largest ? rows[i] : largest;
 	for (uint32_t k = 0; k <= pt->workers; k++) {
-		uint64_t at = k < p ? share(k, pt->rows, p) : pt->rows;
+		uint64_t at = cut_position(pt, k, largest);
 
 		while (group < pt->groups && start + rows[group] <= at)
 			start += rows[group++];
@@ -44,16 +90,59 @@ make_cuts(struct partition *pt, const uint64_t *rows)
 	pt->cut[0] = (struct cut){0, 0};
 }
 
+/* The holders of the most widely held group, as the cuts tell. */
+static uint32_t
+most_by_cuts(const struct partition *pt)
+{
+	uint32_t most = 1, run = 1;
+
+	for (uint32_t k = 1; k < pt->workers; k++) {
+		const struct cut *c = &pt->cut[k];
+
+		if (c->row == 0)
+			continue;
+		run = c->group == c[-1].group && c[-1].row ? run + 1 : 2;
+		most = run > most ? run : most;
+	}
+	return most;
+}
+
+/* Sets most, and split under gl-constrained. */
+static void
+find_split(struct partition *pt, const uint64_t *rows)
+{
+	bool listed = pt->spec.strategy == STRATEGY_GL_CONSTRAINED;
+	size_t cap = 0;
+
+	pt->most = 1;
+	for (uint32_t g = 0; g < pt->groups; g++) {
+		uint32_t n = placement_nholder(pt->place, rows, g);
+
+		pt->most = n > pt->most ? n : pt->most;
+		if (!listed || n == 1)
+			continue;
+		mem_grow(&pt->split, &cap, pt->nsplit + n, sizeof(*pt->split));
+		for (uint32_t i = 0; i < n; i++)
+			pt->split[pt->nsplit++] =
+			    placement_holder(pt->place, rows, g, i);
+	}
+}
+
 void
-partition_wrap(struct partition *pt, const uint64_t *rows, size_t ngroup,
-	       uint32_t workers)
+partition_make(struct partition *pt, const struct partition_spec *spec,
+	       const uint64_t *rows, size_t ngroup)
 {
 	*pt = (struct partition){
-	    .spec = {.workers = workers}, .workers = workers, .groups = ngroup};
+	    .spec = *spec, .workers = spec->workers, .groups = ngroup};
 	for (size_t i = 0; i < ngroup; i++)
 		pt->rows += rows[i];
-	pt->cut = xcalloc((size_t)workers + 1, sizeof(*pt->cut));
-	make_cuts(pt, rows);
+	if (spec->strategy == STRATEGY_GL) {
+		pt->cut = xcalloc((size_t)pt->workers + 1, sizeof(*pt->cut));
+		make_cuts(pt, rows);
+	} else {
+		pt->place = placement_new(spec, rows, ngroup);
+		find_split(pt, rows);
+	}
 	pt->assignment = partition_assignment(pt, rows);
 }
 
@@ -62,12 +151,25 @@ partition_release(struct partition *pt)
 {
 	free(pt->data);
 	free(pt->cut);
+	free(pt->split);
+	placement_free(pt->place);
 	*pt = (struct partition){0};
 }
 
-int
-partition_shards(const struct partition *pt, const uint64_t *rows, uint32_t w,
-		 int (*f)(void *ctx, const struct shard *s), void *ctx)
+uint32_t
+partition_most_holders(const struct partition *pt)
+{
+	if (pt->cut)
+		return most_by_cuts(pt);
+	return pt->most > 1 ? pt->most : 1;
+}
+
+/* --- queries --- */
+
+/* The shards of a worker under gl. */
+static int
+shards_by_cuts(const struct partition *pt, const uint64_t *rows, uint32_t w,
+	       int (*f)(void *ctx, const struct shard *s), void *ctx)
 {
 	struct cut from = pt->cut[w], to = pt->cut[w + 1];
 
@@ -86,6 +188,14 @@ partition_shards(const struct partition *pt, const uint64_t *rows, uint32_t w,
 			return stop;
 	}
 	return 0;
+}
+
+int
+partition_shards(const struct partition *pt, const uint64_t *rows, uint32_t w,
+		 int (*f)(void *ctx, const struct shard *s), void *ctx)
+{
+	return pt->cut ? shards_by_cuts(pt, rows, w, f, ctx)
+		       : placement_shards(pt->place, rows, w, f, ctx);
 }
 
 /* The last worker whose cut is not behind (group, row). */
@@ -110,6 +220,8 @@ uint32_t
 partition_nholder(const struct partition *pt, const uint64_t *rows,
 		  uint32_t group)
 {
+	if (!pt->cut)
+		return placement_nholder(pt->place, rows, group);
 	if (rows[group] == 0)
 		return 1;
 	return worker_at(pt, group, rows[group] - 1) - worker_at(pt, group, 0) +
@@ -120,9 +232,14 @@ struct shard
 partition_holder(const struct partition *pt, const uint64_t *rows,
 		 uint32_t group, uint32_t i)
 {
-	uint32_t w = worker_at(pt, group, 0) + i;
-	struct cut from = pt->cut[w], to = pt->cut[w + 1];
+	struct cut from, to;
+	uint32_t w;
 
+	if (!pt->cut)
+		return placement_holder(pt->place, rows, group, i);
+	w = worker_at(pt, group, 0) + i;
+	from = pt->cut[w];
+	to = pt->cut[w + 1];
 	return (struct shard){group, w, from.group == group ? from.row : 0,
 			      to.group == group ? to.row : rows[group]};
 }
@@ -139,16 +256,41 @@ hash_shard(void *ctx, const struct shard *s)
 	return 0;
 }
 
+/* Those of a group, of which it is enough if it lies on all workers to have
+ * the ends. */
+static void
+hash_group(const struct placement *pl, const uint64_t *rows, uint32_t group,
+	   struct strbuf *sb)
+{
+	uint32_t n = placement_nholder(pl, rows, group), step = 1;
+
+	if (n > 2 && placement_is_on_all(pl, rows, group))
+		step = n - 1;
+	for (uint32_t i = 0; i < n; i += step) {
+		struct shard s = placement_holder(pl, rows, group, i);
+
+		hash_shard(sb, &s);
+	}
+}
+
 uint64_t
 partition_assignment(const struct partition *pt, const uint64_t *rows)
 {
+	bool copies = pt->spec.strategy == STRATEGY_MTP;
 	struct hash_stream *h = hash_stream_new(0);
 	struct strbuf sb = STRBUF_INIT;
 	uint64_t value;
 
-	for (uint32_t w = 0; w < pt->workers; w++) {
+	for (uint32_t w = 0; pt->cut && w < pt->workers; w++) {
 		strbuf_reset(&sb);
-		partition_shards(pt, rows, w, hash_shard, &sb);
+		shards_by_cuts(pt, rows, w, hash_shard, &sb);
+		hash_stream_add(h, sb.buf, sb.len);
+	}
+	for (uint32_t g = 0; !pt->cut && !copies && g < pt->groups; g++) {
+		if (rows[g] == 0)
+			continue;
+		strbuf_reset(&sb);
+		hash_group(pt->place, rows, g, &sb);
 		hash_stream_add(h, sb.buf, sb.len);
 	}
 	value = hash_stream_value(h);
@@ -156,6 +298,8 @@ partition_assignment(const struct partition *pt, const uint64_t *rows)
 	hash_stream_free(h);
 	return value;
 }
+
+/* --- of a dataset --- */
 
 uint64_t *
 partition_rows(const struct index *ix)
@@ -169,188 +313,27 @@ partition_rows(const struct index *ix)
 
 int
 partition_of_dataset(struct partition *pt, const struct dataset *d,
-		     uint32_t workers, struct error *err)
+		     const struct partition_spec *spec, struct error *err)
 {
 	const struct index *ix = dataset_index(d);
 	uint64_t *rows;
 
 	*pt = (struct partition){0};
-	if (workers < 1 || workers > WORKERS_MAX)
+	if (spec->workers < 1 || spec->workers > WORKERS_MAX)
 		return error_set(err, EXIT_USAGE,
 				 "workers: not from 1 to %d: %" PRIu32,
-				 WORKERS_MAX, workers);
+				 WORKERS_MAX, spec->workers);
 	rows = partition_rows(ix);
-	partition_wrap(pt, rows, ix->ngroup, workers);
+	partition_make(pt, spec, rows, ix->ngroup);
 	pt->data = xstrdup(dataset_path(d));
 	pt->fingerprint = dataset_fingerprint(d);
 	free(rows);
 	return 0;
 }
 
-static void
-cuts_json(const struct partition *pt, struct jout *j)
-{
-	jout_key(j, "cuts");
-	jout_array(j);
-	for (uint32_t k = 0; k <= pt->workers; k++) {
-		int indent = jout_begin_line(j);
-
-		jout_array(j);
-		jout_uint(j, pt->cut[k].group);
-		jout_uint(j, pt->cut[k].row);
-		jout_end_array(j);
-		jout_end_line(j, indent);
-	}
-	jout_end_array(j);
-}
-
-void
-partition_json(const struct partition *pt, struct jout *j)
-{
-	jout_object(j);
-	jout_key(j, "kp");
-	jout_cstr(j, "partition");
-	jout_key(j, "version");
-	jout_int(j, PARTITION_VERSION);
-	jout_key(j, "data");
-	jout_cstr(j, pt->data);
-	jout_key(j, "fingerprint");
-	jout_hex(j, pt->fingerprint);
-	jout_key(j, "strategy");
-	jout_cstr(j, "gl");
-	jout_key(j, "workers");
-	jout_uint(j, pt->workers);
-	jout_key(j, "rows");
-	jout_uint(j, pt->rows);
-	jout_key(j, "groups");
-	jout_uint(j, pt->groups);
-	cuts_json(pt, j);
-	jout_key(j, "assignment");
-	jout_hex(j, pt->assignment);
-	jout_end_object(j);
-}
-
-static int
-check_strategy(const struct jvalue *v, struct error *err)
-{
-	const char *text;
-
-	if (jsonio_get_string(v, "strategy", &text, NULL, err) < 0)
-		return -1;
-	if (strcmp(text, "gl") != 0)
-		return error_set(err, EXIT_CORRUPT,
-				 "\"strategy\": not \"gl\": \"%s\"", text);
-	return 0;
-}
-
-static int
-load_cut(const struct jvalue *v, struct cut *c, struct error *err)
-{
-	const struct jvalue *pair[2] = {jsonio_at(v, 0), jsonio_at(v, 1)};
-	uint64_t group;
-
-	if (!pair[0] || !pair[1] || jsonio_at(v, 2))
-		return error_set(err, EXIT_CORRUPT, "not [group, row]");
-	if (jsonio_u64(pair[0], &group, err) < 0 ||
-	    jsonio_u64(pair[1], &c->row, err) < 0)
-		return -1;
-	if (group > UINT32_MAX)
-		return error_set(err, EXIT_CORRUPT, "group is too large");
-	c->group = (uint32_t)group;
-	return 0;
-}
-
-static bool
-is_before(struct cut a, struct cut b)
-{
-	return a.group < b.group || (a.group == b.group && a.row < b.row);
-}
-
-static int
-load_cuts(struct partition *pt, const struct jvalue *v, struct error *err)
-{
-	const struct jvalue *cuts;
-	struct cut start = {0, 0}, end = {(uint32_t)pt->groups, 0};
-	size_t n;
-
-	if (jsonio_get_array(v, "cuts", &cuts, &n, err) < 0)
-		return -1;
-	if (n != (size_t)pt->workers + 1)
-		return error_set(err, EXIT_CORRUPT,
-				 "\"cuts\": %zu, but workers + 1 are %" PRIu32,
-				 n, pt->workers + 1);
-	pt->cut = xcalloc(n, sizeof(*pt->cut));
-	for (size_t k = 0; k < n; k++) {
-		if (load_cut(jsonio_at(cuts, k), &pt->cut[k], err) < 0)
-			return error_context(err, "\"cuts\": %zu", k);
-		if (k && is_before(pt->cut[k], pt->cut[k - 1]))
-			return error_set(err, EXIT_CORRUPT,
-					 "\"cuts\": %zu: before the last one",
-					 k);
-		if (k && pt->cut[k].row &&
-		    !is_before(pt->cut[k - 1], pt->cut[k]))
-			return error_set(err, EXIT_CORRUPT,
-					 "\"cuts\": %zu: a worker without rows "
-					 "inside a group",
-					 k);
-	}
-	if (is_before(start, pt->cut[0]) || is_before(pt->cut[n - 1], end) ||
-	    is_before(end, pt->cut[n - 1]))
-		return error_set(err, EXIT_CORRUPT,
-				 "\"cuts\": not from [0,0] to [groups,0]");
-	return 0;
-}
-
-static int
-load_members(struct partition *pt, const struct jvalue *v, struct error *err)
-{
-	const char *data;
-	uint64_t workers;
-	size_t len;
-
-	if (jsonio_check_kind(v, "partition", PARTITION_VERSION, err) < 0 ||
-	    check_strategy(v, err) < 0 ||
-	    jsonio_get_string(v, "data", &data, &len, err) < 0 ||
-	    jsonio_get_u64(v, "fingerprint", &pt->fingerprint, err) < 0 ||
-	    jsonio_get_u64(v, "workers", &workers, err) < 0 ||
-	    jsonio_get_u64(v, "rows", &pt->rows, err) < 0 ||
-	    jsonio_get_u64(v, "groups", &pt->groups, err) < 0 ||
-	    jsonio_get_u64(v, "assignment", &pt->assignment, err) < 0)
-		return -1;
-	if (data[0] != '/' || strlen(data) != len)
-		return error_set(err, EXIT_CORRUPT,
-				 "\"data\": not an absolute path: \"%s\"",
-				 data);
-	pt->data = xstrdup(data);
-	if (workers < 1 || workers > WORKERS_MAX)
-		return error_set(err, EXIT_CORRUPT,
-				 "\"workers\": not from 1 to %d: %" PRIu64,
-				 WORKERS_MAX, workers);
-	pt->workers = (uint32_t)workers;
-	if (pt->groups > UINT32_MAX)
-		return error_set(err, EXIT_CORRUPT, "\"groups\": too many");
-	return load_cuts(pt, v, err);
-}
-
-int
-partition_load(struct partition *pt, const struct jvalue *v, struct error *err)
-{
-	static const char *const known[] = {
-	    "kp",   "version", "data", "fingerprint", "strategy", "workers",
-	    "rows", "groups",  "cuts", "assignment",  NULL};
-
-	*pt = (struct partition){0};
-	if (load_members(pt, v, err) == 0 &&
-	    jsonio_check_keys(v, known, err) == 0)
-		return 0;
-	partition_release(pt);
-	return -1;
-}
-
 /* Every cut inside its group, and the shards those of the assignment. */
 static int
-check_shards(const struct partition *pt, const uint64_t *rows,
-	     struct error *err)
+check_cuts(const struct partition *pt, const uint64_t *rows, struct error *err)
 {
 	for (uint32_t k = 0; k < pt->workers; k++) {
 		struct cut c = pt->cut[k];
@@ -367,8 +350,47 @@ check_shards(const struct partition *pt, const uint64_t *rows,
 	return 0;
 }
 
+/* What the rule comes to is what was loaded; the placement is kept. */
+static int
+apply_rule(struct partition *pt, const uint64_t *rows, struct error *err)
+{
+	struct partition made;
+	int ret = 0;
+
+	partition_make(&made, &pt->spec, rows, pt->groups);
+	if (made.nsplit != pt->nsplit)
+		ret = error_set(err, EXIT_CORRUPT,
+				"\"shards\": %zu, but the rule makes %zu",
+				pt->nsplit, made.nsplit);
+	for (size_t i = 0; ret == 0 && i < pt->nsplit; i++) {
+		struct shard a = pt->split[i], b = made.split[i];
+
+		if (a.group != b.group || a.worker != b.worker ||
+		    a.first != b.first || a.end != b.end)
+			ret = error_set(err, EXIT_CORRUPT,
+					"\"shards\": %zu: not as the rule "
+					"makes it",
+					i);
+	}
+	if (ret == 0 && made.most != pt->most)
+		ret = error_set(err, EXIT_CORRUPT,
+				"\"holders\": %" PRIu32 ", but the rule makes "
+				"%" PRIu32,
+				pt->most, made.most);
+	if (ret == 0 && made.assignment != pt->assignment)
+		ret = error_set(err, EXIT_CORRUPT,
+				"\"assignment\": not that of the rule");
+	if (ret == 0) {
+		placement_free(pt->place);
+		pt->place = made.place;
+		made.place = NULL;
+	}
+	partition_release(&made);
+	return ret;
+}
+
 int
-partition_check(const struct partition *pt, const struct dataset *d,
+partition_check(struct partition *pt, const struct dataset *d,
 		struct error *err)
 {
 	const struct index *ix = dataset_index(d);
@@ -381,7 +403,7 @@ partition_check(const struct partition *pt, const struct dataset *d,
 				 "partition of other data than %s",
 				 dataset_path(d));
 	rows = partition_rows(ix);
-	ret = check_shards(pt, rows, err);
+	ret = pt->cut ? check_cuts(pt, rows, err) : apply_rule(pt, rows, err);
 	free(rows);
 	return ret;
 }

@@ -20,14 +20,19 @@
  *	gtp	whole groups, each to the least-loaded worker in turn, in
  *		order of ordinal (fifo) or by falling size (lpt)
  *	mtp	one (group, config) at a time: any worker may hold any group
- *		whole; which does what is in the plan (plan_task_worker())
+ *		whole; which does what follows from plan/tasks.h
  *	dp	every group over all workers, evenly; all work on one
  *	mop	(group, pack) at a time (dp), or on many (mop)
  *	sp	as dp groups of more rows than the median group, as gtp the
- *		others
+ *		others; the median of the groups that have rows, the lower of
+ *		two
  *
- * All but gl follow from the sizes of the groups by a rule in integers, which
- * every reader applies anew; ties go to the lower ordinal and worker.
+ * All but gl follow from the sizes of the groups by a rule in integers
+ * (plan/placement.h), which every reader applies anew; ties go to the lower
+ * ordinal and worker.
+ *
+ * Of a partition that was loaded, holders and shards are known once
+ * partition_check() has seen the dataset; all else is known at once.
  */
 
 #include <stdbool.h>
@@ -38,6 +43,8 @@
 #include "data/dataset.h"
 
 #define WORKERS_MAX 4096
+
+struct placement;
 
 enum strategy {
 	STRATEGY_GL,
@@ -50,6 +57,12 @@ enum strategy {
 	STRATEGY_COUNT
 };
 const char *strategy_name(enum strategy s); /* "gl-constrained" */
+/* 0, or -1 if there is none of this name. */
+int strategy_parse(const char *name, enum strategy *s);
+/* What may be said of a strategy's placement: lpt, paper_capacity, isolate. */
+bool strategy_has_order(enum strategy s);
+bool strategy_has_capacity(enum strategy s);
+bool strategy_has_isolate(enum strategy s);
 
 struct partition_spec {
 	enum strategy strategy;
@@ -72,7 +85,12 @@ struct partition {
 	uint32_t workers;     /* spec.workers */
 	uint64_t rows, groups;
 	struct cut *cut;     /* [p + 1], ascending; gl, else NULL */
-	uint64_t assignment; /* hash of the resulting shard list */
+	struct shard *split; /* gl-constrained: the shards of split groups, in
+				order of group and row */
+	size_t nsplit;
+	uint32_t most;		 /* not gl: workers on one group, at most */
+	struct placement *place; /* not gl; NULL until checked */
+	uint64_t assignment;	 /* hash of the resulting shard list */
 };
 
 /* Rows [first, end) of a group on a worker. */
@@ -82,8 +100,8 @@ struct shard {
 };
 
 /* rows[i]: rows of group i; p may exceed groups or rows. */
-void partition_wrap(struct partition *pt, const uint64_t *rows, size_t ngroup,
-		    uint32_t workers);
+void partition_make(struct partition *pt, const struct partition_spec *spec,
+		    const uint64_t *rows, size_t ngroup);
 void partition_release(struct partition *pt);
 
 /* The shards of worker w in order of group: calls f for each non-empty one;
@@ -91,25 +109,30 @@ void partition_release(struct partition *pt);
 int partition_shards(const struct partition *pt, const uint64_t *rows,
 		     uint32_t w, int (*f)(void *ctx, const struct shard *s),
 		     void *ctx);
-/* How many workers hold rows of the group: 1 if it is whole, or empty. */
+/* How many workers hold rows of the group: 1 if it is whole, or empty, or under
+ * mtp. */
 uint32_t partition_nholder(const struct partition *pt, const uint64_t *rows,
 			   uint32_t group);
 /* The shard of its i-th holder, from 0, in order of rows.  The last holder
- * owns the group. */
+ * owns the group.  mtp: all rows, on worker 0 as on any other. */
 struct shard partition_holder(const struct partition *pt, const uint64_t *rows,
 			      uint32_t group, uint32_t i);
-/* hash over (group, worker, first, end) of all shards in order. */
+/* The most workers that hold rows of one group; at least 1. */
+uint32_t partition_most_holders(const struct partition *pt);
+/* hash of the shards: over (group, worker, first, end), for gl of all in order
+ * of worker and group; else in order of group and row, and of a group that lies
+ * on all workers (placement.h) of its first and last shard only. */
 uint64_t partition_assignment(const struct partition *pt, const uint64_t *rows);
 
 /* From a dataset; loads and saves kp-partition's JSON. load checks form;
  * partition_check() checks against the dataset: fingerprint and assignment
- * (EXIT_CORRUPT). */
+ * (EXIT_CORRUPT), and finds the placement. */
 int partition_of_dataset(struct partition *pt, const struct dataset *d,
-			 uint32_t workers, struct error *err);
+			 const struct partition_spec *spec, struct error *err);
 void partition_json(const struct partition *pt, struct jout *j);
 int partition_load(struct partition *pt, const struct jvalue *v,
 		   struct error *err);
-int partition_check(const struct partition *pt, const struct dataset *d,
+int partition_check(struct partition *pt, const struct dataset *d,
 		    struct error *err);
 /* Rows of every group as an array for the calls above; the caller frees. */
 uint64_t *partition_rows(const struct index *ix);

@@ -116,23 +116,6 @@ fill_packs(const struct classes *c, size_t nconfig, uint32_t width, size_t *n)
 	return pack;
 }
 
-/* The most workers that hold rows of one group. */
-static uint32_t
-most_holders(const struct partition *pt)
-{
-	uint32_t most = 1, run = 1;
-
-	for (uint32_t k = 1; k < pt->workers; k++) {
-		const struct cut *c = &pt->cut[k];
-
-		if (c->row == 0)
-			continue;
-		run = c->group == c[-1].group && c[-1].row ? run + 1 : 2;
-		most = run > most ? run : most;
-	}
-	return most;
-}
-
 bool
 plan_is_sequential(const struct plan *p)
 {
@@ -147,7 +130,7 @@ plan_is_sequential(const struct plan *p)
 static size_t
 split_packs_wanted(const struct plan *p)
 {
-	uint32_t holders = most_holders(&p->partition);
+	uint32_t holders = partition_most_holders(&p->partition);
 	size_t want = holders > 1 ? 2 : 1;
 
 	if (want > 1 && plan_is_sequential(p))
@@ -217,9 +200,14 @@ shuffle_json(const struct plan *p, struct jout *j)
 static void
 sequential_identity(const struct plan *p, struct jout *j)
 {
+	enum strategy strategy = p->partition.spec.strategy;
+
 	shuffle_json(p, j);
-	if (most_holders(&p->partition) == 1)
+	if (partition_most_holders(&p->partition) == 1)
 		return;
+	/* Workers on one mini-batch are not the same as workers in turn. */
+	if (strategy == STRATEGY_DP || strategy == STRATEGY_SP)
+		jout_cstr(j, strategy_name(strategy));
 	jout_hex(j, p->partition.assignment);
 	packs_json(p->split_pack, p->nsplit_pack, j);
 }

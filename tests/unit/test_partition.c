@@ -150,7 +150,9 @@ instances(void)
 		struct partition pt;
 		struct shards all;
 
-		partition_wrap(&pt, in.rows, in.ngroup, in.workers);
+		partition_make(&pt,
+			       &(struct partition_spec){.workers = in.workers},
+			       in.rows, in.ngroup);
 		all = all_shards(&pt, in.rows);
 		check_rows(&in, &all);
 		check_capacities(&in, &all);
@@ -172,7 +174,7 @@ known_cuts(void)
 	const struct cut want[] = {{0, 0}, {2, 1}, {2, 7}, {4, 0}};
 	struct partition pt;
 
-	partition_wrap(&pt, rows, 4, 3);
+	partition_make(&pt, &(struct partition_spec){.workers = 3}, rows, 4);
 	for (size_t k = 0; k < 4; k++) {
 		CHECK_INT(pt.cut[k].group, want[k].group);
 		CHECK_INT(pt.cut[k].row, want[k].row);
@@ -192,7 +194,7 @@ empty_groups(void)
 	const uint32_t want[] = {0, 0, 0, 1, 1};
 	struct partition pt;
 
-	partition_wrap(&pt, rows, 5, 2);
+	partition_make(&pt, &(struct partition_spec){.workers = 2}, rows, 5);
 	for (uint32_t g = 0; g < 5; g++) {
 		CHECK_INT(partition_nholder(&pt, rows, g), 1);
 		CHECK_INT(partition_holder(&pt, rows, g, 0).worker, want[g]);
@@ -207,11 +209,11 @@ no_rows(void)
 	struct partition pt;
 	struct shards all;
 
-	partition_wrap(&pt, rows, 2, 4);
+	partition_make(&pt, &(struct partition_spec){.workers = 4}, rows, 2);
 	all = all_shards(&pt, rows);
 	CHECK_INT(all.n, 0);
 	partition_release(&pt);
-	partition_wrap(&pt, NULL, 0, 4);
+	partition_make(&pt, &(struct partition_spec){.workers = 4}, NULL, 0);
 	all = all_shards(&pt, NULL);
 	CHECK_INT(all.n, 0);
 	partition_release(&pt);
@@ -224,14 +226,14 @@ assignment(void)
 	uint64_t rows[] = {5, 0, 10, 3};
 	struct partition a, b;
 
-	partition_wrap(&a, rows, 4, 3);
+	partition_make(&a, &(struct partition_spec){.workers = 3}, rows, 4);
 	CHECK(a.assignment == 0x927bc9cf4d7de4d7);
-	partition_wrap(&b, rows, 4, 4);
+	partition_make(&b, &(struct partition_spec){.workers = 4}, rows, 4);
 	CHECK(a.assignment != b.assignment);
 	partition_release(&b);
 	rows[0] = 6;
 	rows[3] = 2;
-	partition_wrap(&b, rows, 4, 3);
+	partition_make(&b, &(struct partition_spec){.workers = 3}, rows, 4);
 	CHECK(a.assignment != b.assignment);
 	partition_release(&b);
 	partition_release(&a);
@@ -253,7 +255,7 @@ stops(void)
 	struct partition pt;
 	int calls = 0;
 
-	partition_wrap(&pt, rows, 3, 1);
+	partition_make(&pt, &(struct partition_spec){.workers = 1}, rows, 3);
 	CHECK_INT(partition_shards(&pt, rows, 0, stop_at_second, &calls), 42);
 	CHECK_INT(calls, 2);
 	partition_release(&pt);
@@ -271,7 +273,8 @@ large(void)
 
 	for (size_t g = 0; g < ngroup; g++)
 		rows[g] = draw(1000, g, 0) * (g % 1000 ? 1 : 1000);
-	partition_wrap(&pt, rows, ngroup, 1000);
+	partition_make(&pt, &(struct partition_spec){.workers = 1000}, rows,
+		       ngroup);
 	all = all_shards(&pt, rows);
 	for (size_t g = 0; g < ngroup; g++) {
 		if (rows[g])
@@ -300,7 +303,7 @@ sample(void)
 	const uint64_t rows[] = {5, 0, 10, 3};
 	struct partition pt;
 
-	partition_wrap(&pt, rows, 4, 3);
+	partition_make(&pt, &(struct partition_spec){.workers = 3}, rows, 4);
 	pt.data = xstrdup("/data/\xff\"x");
 	pt.fingerprint = 0x0123456789abcdef;
 	return pt;
@@ -337,7 +340,7 @@ golden(void)
 		      text = STRBUF_INIT;
 	struct error err = ERROR_NONE;
 
-	strbuf_addf(&path, "%s/tests/data/partition-1.json", root ? root : ".");
+	strbuf_addf(&path, "%s/tests/data/partition-2.json", root ? root : ".");
 	CHECK_OK(io_read_file(path.buf, 0, &want, &err), err);
 	to_json(&pt, &text);
 	strbuf_addch(&text, '\n');
@@ -380,9 +383,10 @@ refusals(void)
 {
 	static const char *const cases[][3] = {
 	    {"\"partition\"", "\"plan\"", "not a partition but a \"plan\""},
-	    {"\"version\": 1", "\"version\": 2",
-	     "partition of version 2, not 1: made by another kp"},
-	    {"\"gl\"", "\"ring\"", "\"strategy\": not \"gl\": \"ring\""},
+	    {"\"version\": 2", "\"version\": 3",
+	     "partition of version 3, not 2: made by another kp"},
+	    {"\"version\": 2", "\"version\": 1", "unknown key \"capacity\""},
+	    {"\"gl\"", "\"ring\"", "\"strategy\": there is no \"ring\""},
 	    {"\"workers\": 3", "\"workers\": 0",
 	     "\"workers\": not from 1 to 4096: 0"},
 	    {"\"workers\": 3", "\"workers\": 4",
@@ -424,7 +428,7 @@ main(void)
 	check_run("walking shards stops when told", stops);
 	check_run("a million groups on a thousand workers take seconds", large);
 	check_run("a partition read back is written the same", round_trip);
-	check_run("a partition of format version 1 is written as ever", golden);
+	check_run("a partition of format version 2 is written as ever", golden);
 	check_run("a malformed partition is refused and says why", refusals);
 	return check_done();
 }

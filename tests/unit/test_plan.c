@@ -56,7 +56,9 @@ plan_of(struct plan *p, uint32_t workers, bool split, const char *a,
 		rows[i] = 1;
 	if (split)
 		rows[0] = 100;
-	partition_wrap(&p->partition, rows, split ? 1 : 100, workers);
+	partition_make(&p->partition,
+		       &(struct partition_spec){.workers = workers}, rows,
+		       split ? 1 : 100);
 	space_init(&p->space, &toy);
 	CHECK_OK(space_add_param(&p->space, a, &err), err);
 	if (b)
@@ -195,7 +197,8 @@ sample_of(const char *param)
 	struct error err = ERROR_NONE;
 	struct plan p = {.epochs = 100, .pack_width = 2, .min_rows = 10};
 
-	partition_wrap(&p.partition, rows, 4, 3);
+	partition_make(&p.partition, &(struct partition_spec){.workers = 3},
+		       rows, 4);
 	p.partition.data = xstrdup("/data/flights");
 	p.partition.fingerprint = 0x0123456789abcdef;
 	space_init(&p.space, learner_by_name("logistic"));
@@ -257,16 +260,18 @@ read_golden(const char *name, struct strbuf *text)
 }
 
 /* plan-1.json was written before learners had the parameters of the Sequential
- * solvers, plan-1-sgd.json since. */
+ * solvers, plan-1-sgd.json since, plan-1-strategy.json since partitions tell
+ * strategies. */
 static void
 golden(void)
 {
-	static const char *const name[] = {"plan-1.json", "plan-1-sgd.json"};
+	static const char *const name[] = {"plan-1.json", "plan-1-sgd.json",
+					   "plan-1-strategy.json"};
 	struct plan p = sample(), again;
 	struct strbuf want = STRBUF_INIT, text = STRBUF_INIT;
 	struct error err = ERROR_NONE;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		strbuf_reset(&want);
 		read_golden(name[i], &want);
 		CHECK_OK(
@@ -403,7 +408,7 @@ main(void)
 		  "back",
 		  fallback);
 	check_run("a plan read back is written the same", round_trip);
-	check_run("a plan of format version 1 is read and written as ever",
+	check_run("plans of format version 1 are read, and written as ever",
 		  golden);
 	check_run("the identity is of what decides models, not of workers, "
 		  "packs, paths or wording",

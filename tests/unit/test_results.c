@@ -100,7 +100,9 @@ write_run(void)
 
 	po.learner = "logistic";
 	po.param = (struct opt_list){(const char **)&param, 1};
-	CHECK_OK(partition_of_dataset(&pt, d, 2, &err), err);
+	CHECK_OK(partition_of_dataset(
+		     &pt, d, &(struct partition_spec){.workers = 2}, &err),
+		 err);
 	CHECK_OK(plan_build(&plan, &po, dataset_schema(d), &pt, &err), err);
 	CHECK_OK(io_mkdir_p(run, &err), err);
 	CHECK_INT(rundir_put_plan(run, &plan, &err), 1);

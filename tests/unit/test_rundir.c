@@ -64,7 +64,9 @@ make_plan(struct plan *p, const struct recipe *r)
 	*p = (struct plan){.epochs = (uint32_t)r->epochs,
 			   .pack_width = 16,
 			   .min_rows = (uint32_t)r->min_rows};
-	partition_wrap(&p->partition, rows, 2, r->workers);
+	partition_make(&p->partition,
+		       &(struct partition_spec){.workers = r->workers}, rows,
+		       2);
 	p->partition.data = xstrdup("/data");
 	p->partition.fingerprint = r->fingerprint;
 	space_init(&p->space, learner_by_name(r->learner));

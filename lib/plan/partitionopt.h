@@ -1,0 +1,53 @@
+#ifndef KP_PLAN_PARTITIONOPT_H
+#define KP_PLAN_PARTITIONOPT_H
+
+/*
+ * partitionopt - the options that choose a strategy, shared by kp-partition
+ * and by kp-train on a dataset, as planopt.h has those of a plan.
+ *
+ *	struct partition_options qo = {0};
+ *	const struct opt opts[] = {
+ *	    ...
+ *	    PARTITION_OPTIONS_TABLE(qo),
+ *	    {0},
+ *	};
+ */
+
+#include "base/opt.h"
+#include "base/strbuf.h"
+#include "plan/partition.h"
+
+struct partition_options { /* NULL: not given */
+	const char *strategy;
+	const char *order;
+	const char *capacity;
+	const char *isolate;
+};
+
+/* Rows of an option table that fill the struct partition_options named qo; put
+ * a comma behind. */
+/* clang-format off */
+#define PARTITION_OPTIONS_TABLE(qo)                                            \
+	{"strategy", 0, OPT_STRING, &(qo).strategy, "NAME",                    \
+	 "gl (default), gl-constrained, gtp, mtp, dp, sp, mop", 0, 0},         \
+	{"order", 0, OPT_STRING, &(qo).order, "HOW",                           \
+	 "gtp, sp: hand out whole groups as they come, fifo (default),\n"      \
+	 "or by falling size, lpt", 0, 0},                                     \
+	{"capacity", 0, OPT_STRING, &(qo).capacity, "HOW",                     \
+	 "gl: rows of a worker: exact (default), an even share, or\n"          \
+	 "paper, at least the largest group", 0, 0},                           \
+	{"isolate", 0, OPT_STRING, &(qo).isolate, "WHAT",                      \
+	 "gl, gl-constrained, mop: group, one pack of a group at a time", 0, 0}
+/* clang-format on */
+
+/* EXIT_USAGE if they make no sense. */
+int partition_options_spec(const struct partition_options *o, uint32_t workers,
+			   struct partition_spec *spec, struct error *err);
+/* One that was given, "--order"; NULL if there is none. */
+const char *partition_options_given(const struct partition_options *o);
+/* " --strategy NAME ...", what is not by default after it, as words of
+ * sh(1). */
+void partition_options_words(const struct partition_spec *spec,
+			     struct strbuf *sb);
+
+#endif
