@@ -146,7 +146,7 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 		gaptask_free(t);
 		return NULL;
 	}
-	if (t->ops->partial_new)
+	if (t->ops->pattern != PATTERN_SEQUENTIAL)
 		t->partial = t->ops->partial_new(t->pack);
 	return t;
 }

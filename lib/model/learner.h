@@ -29,6 +29,8 @@
  *	        for every holder, step(pack, rows, order, ...)
  *	        end_epoch(pack, ...)
  *
+ * or, Sequential too, all holders take each step at once, see gradient().
+ *
  * What a pass sums is up to the pack's phase, which is part of the point: a
  * solver's f and g, bins and bounds to prepare, a tree level's histograms.
  * Lanes never look at one another: a config's bytes do not depend on which
@@ -133,8 +135,8 @@ struct coefficient {
 };
 
 /*
- * How a pack works: the functions that know its struct.  Of the two middle
- * parts only that of the pattern is there, the other is NULL.
+ * How a pack works: the functions that know its struct.  Of the parts
+ * of a pattern only its own is there, the other is NULL.
  */
 struct pack_ops {
 	enum pattern pattern;
@@ -154,23 +156,25 @@ struct pack_ops {
 	/* SAVE_STATE bytes back into a lane of a new pack; -1: bad bytes. */
 	int (*load_state)(struct pack *p, size_t lane, const void *b, size_t n);
 
+	/* --- all patterns: sums on their way --- */
+	struct partial *(*partial_new)(const struct pack *p); /* the zero */
+	void (*partial_free)(struct partial *t);
+	void (*partial_reset)(struct partial *t);
+	void (*partial_put)(const struct partial *t, struct strbuf *sb);
+	int (*partial_get)(struct partial *t, struct cursor *c);
+	/* Associative and commutative, bit for bit; unless Sequential. */
+	void (*merge)(struct partial *into, const struct partial *from);
+
 	/* --- Algebraic, Sampling --- */
 	/* The point that the next pass is taken at, all lanes, to another
 	 * holder's pack of the same lanes. */
 	void (*point_put)(const struct pack *p, struct strbuf *sb);
 	int (*point_get)(struct pack *p, struct cursor *c); /* -1: bad bytes */
 
-	struct partial *(*partial_new)(const struct pack *p); /* the zero */
-	void (*partial_free)(struct partial *t);
-	void (*partial_reset)(struct partial *t);
-	void (*partial_put)(const struct partial *t, struct strbuf *sb);
-	int (*partial_get)(struct partial *t, struct cursor *c);
 	/* Adds the sums over the rows for all lanes; p is not changed; zero
 	 * rows is legal. */
 	void (*accumulate)(const struct pack *p, const struct rows *r,
 			   struct partial *t);
-	/* Associative and commutative, bit for bit. */
-	void (*merge)(struct partial *into, const struct partial *from);
 	/* One holder, once the partials of all rows are merged; fills
 	 * report[lane].  A lane that has ended keeps its model as its point. */
 	void (*update)(struct pack *p, const struct partial *t,
@@ -190,6 +194,20 @@ struct pack_ops {
 	 * loss of the rows, each before it was learnt from.  Until the next
 	 * step, evaluate() and save() are of the epoch's model. */
 	void (*end_epoch)(struct pack *p, struct lane_report *report);
+	/* One step that several holders take together, each of whom has the
+	 * same pack: gradient() on every holder, for its rows of the batch;
+	 * partials merged in an order that all agree on (sums are rounded:
+	 * the order counts); apply() of the whole on every holder, which
+	 * leaves all packs alike to the byte.  The rows may come in several
+	 * calls; a holder may have none.  Partials are those of above.
+	 *
+	 * Adds the sums over rows order[0 .. n) of r to t.  The weights are
+	 * as before; lazy ones may be brought up to date. */
+	void (*gradient)(struct pack *p, const struct rows *r,
+			 const uint32_t *order, size_t n, struct partial *t);
+	/* The step by the mean of the rows summed in t, of which there must
+	 * be some; uses t up. */
+	void (*apply)(struct pack *p, struct partial *t);
 };
 
 struct learner {

@@ -276,6 +276,14 @@ static const struct pack_ops mlp_ops = {
     .load_state = mlp_pack_load_state,
     .batch = mlp_pack_batch,
     .step = mlp_pack_step,
+    .partial_new = mlp_pack_partial,
+    .partial_free = mlp_partial_free,
+    .partial_reset = mlp_partial_reset,
+    .partial_put = mlp_partial_put,
+    .partial_get = mlp_partial_get,
+    .merge = mlp_partial_merge,
+    .gradient = mlp_pack_gradient,
+    .apply = mlp_pack_apply,
     .end_epoch = mlp_pack_end_epoch,
 };
 

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/isa.h"
 #include "base/mem.h"
+#include "model/gradsum.h"
 #include "model/loss.h"
 #include "model/mlp.h"
 #include "model/optim.h"
@@ -252,8 +253,10 @@ mlp_pack_batch(const struct pack *p)
 
 /* --- steps --- */
 
+/* The slots named[] of it, or all. */
 static void
-apply(const struct pack *p, struct lane *l, const float *g)
+descend(const struct pack *p, struct lane *l, const float *g,
+	const uint32_t *named, size_t nnamed)
 {
 	const struct net *net = &p->net;
 	struct optim_step s =
@@ -267,9 +270,8 @@ apply(const struct pack *p, struct lane *l, const float *g)
 		optim_apply(&s, l->a, g, net->slot.at, net->slot.rows * stride);
 		return;
 	}
-	for (size_t i = 0; i < p->batch->ntouched; i++)
-		optim_apply(&s, l->a, g,
-			    net->slot.at + p->batch->touched[i] * stride,
+	for (size_t i = 0; i < nnamed; i++)
+		optim_apply(&s, l->a, g, net->slot.at + named[i] * stride,
 			    stride);
 }
 
@@ -283,6 +285,17 @@ begin_epoch(const struct pack *p, struct lane *l)
 		memset(l->sum, 0, p->net.size * sizeof *l->sum);
 }
 
+/* A step has been taken. */
+static void
+add_iterate(const struct pack *p, struct lane *l)
+{
+	if (++l->epoch_steps % p->average_every != 0 || !l->sum)
+		return;
+	for (size_t j = 0; j < p->net.size; j++)
+		l->sum[j] += (double)l->a.w[j];
+	l->nsum++;
+}
+
 static void
 learn(const struct pack *p, struct lane *l)
 {
@@ -291,17 +304,14 @@ learn(const struct pack *p, struct lane *l)
 
 	if (l->ended)
 		begin_epoch(p, l);
-	g = net_gradient(p->space, l->a.w, p->batch, &loss);
+	g = net_gradient(p->space, l->a.w, p->batch, 1 / (double)p->batch->n,
+			 &loss);
 	l->loss_sum += loss;
 	for (size_t i = 0; i < p->batch->n; i++)
 		l->weight_sum += p->batch->weight[i];
-	apply(p, l, g);
+	descend(p, l, g, p->batch->touched, p->batch->ntouched);
 	net_clear(p->space, p->batch);
-	if (++l->epoch_steps % p->average_every != 0 || !l->sum)
-		return;
-	for (size_t j = 0; j < p->net.size; j++)
-		l->sum[j] += (double)l->a.w[j];
-	l->nsum++;
+	add_iterate(p, l);
 }
 
 void
@@ -329,6 +339,152 @@ mlp_pack_step(struct pack *p, const struct rows *r, const uint32_t *order,
 		isa_flush_end(before);
 	}
 }
+
+/* --- steps with other holders --- */
+
+struct partial {
+	size_t n; /* lanes */
+	uint64_t rows;
+	double weight;
+	double loss[PACK_LANES_MAX];
+	struct gradsum g[PACK_LANES_MAX]; /* the weights: slots are the rows */
+};
+
+struct partial *
+mlp_pack_partial(const struct pack *p)
+{
+	struct partial *t = xcalloc(1, sizeof *t);
+
+	t->n = p->n;
+	for (size_t i = 0; i < p->n; i++)
+		gradsum_init(&t->g[i], p->net.dense, p->net.slot.rows,
+			     p->net.slot.stride);
+	return t;
+}
+
+void
+mlp_partial_free(struct partial *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		gradsum_release(&t->g[i]);
+	free(t);
+}
+
+void
+mlp_partial_reset(struct partial *t)
+{
+	t->rows = 0;
+	t->weight = 0;
+	memset(t->loss, 0, sizeof t->loss);
+	for (size_t i = 0; i < t->n; i++)
+		gradsum_reset(&t->g[i]);
+}
+
+void
+mlp_partial_put(const struct partial *t, struct strbuf *sb)
+{
+	put_u64(sb, t->rows);
+	put_f64(sb, t->weight);
+	put_f64s(sb, t->loss, t->n);
+	for (size_t i = 0; i < t->n; i++)
+		gradsum_put(&t->g[i], sb);
+}
+
+int
+mlp_partial_get(struct partial *t, struct cursor *c)
+{
+	int rc = 0;
+
+	t->rows = get_u64(c);
+	t->weight = get_f64(c);
+	get_f64s(c, t->loss, t->n);
+	for (size_t i = 0; rc == 0 && i < t->n; i++)
+		rc = gradsum_get(&t->g[i], c);
+	return rc;
+}
+
+void
+mlp_partial_merge(struct partial *into, const struct partial *from)
+{
+	into->rows += from->rows;
+	into->weight += from->weight;
+	for (size_t i = 0; i < into->n; i++) {
+		into->loss[i] += from->loss[i];
+		gradsum_add(&into->g[i], &from->g[i]);
+	}
+}
+
+/* Adds the gradient of the batch at a lane's weights. */
+static void
+add_gradient(const struct pack *p, const struct lane *l, double *sum,
+	     struct gradsum *g)
+{
+	size_t stride = p->net.slot.stride;
+	double loss;
+	const float *from = net_gradient(p->space, l->a.w, p->batch, 1, &loss);
+
+	*sum += loss;
+	for (size_t j = 0; j < p->net.dense; j++)
+		g->v[j] += from[j];
+	for (size_t i = 0; i < p->batch->ntouched; i++) {
+		uint32_t slot = p->batch->touched[i];
+		float *row = gradsum_row(g, slot);
+
+		gradsum_name(g, slot);
+		for (size_t k = 0; k < stride; k++)
+			row[k] += from[p->net.slot.at + slot * stride + k];
+	}
+	net_clear(p->space, p->batch);
+}
+
+void
+mlp_pack_gradient(struct pack *p, const struct rows *r, const uint32_t *order,
+		  size_t n, struct partial *t)
+{
+	unsigned before = isa_flush_begin();
+
+	for (size_t first = 0; first < n; first += p->batch_rows) {
+		size_t rows = n - first;
+
+		if (rows > p->batch_rows)
+			rows = p->batch_rows;
+		netbatch_pick(p->batch, r, order + first, rows,
+			      p->weight_scale);
+		for (size_t i = 0; i < rows; i++)
+			t->weight += p->batch->weight[i];
+		for (size_t i = 0; i < p->n; i++)
+			if (p->lane[i]->status == LANE_STEP)
+				add_gradient(p, p->lane[i], &t->loss[i],
+					     &t->g[i]);
+	}
+	t->rows += n;
+	isa_flush_end(before);
+}
+
+void
+mlp_pack_apply(struct pack *p, struct partial *t)
+{
+	unsigned before = isa_flush_begin();
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = p->lane[i];
+		struct gradsum *g = &t->g[i];
+
+		if (l->status != LANE_STEP)
+			continue;
+		if (l->ended)
+			begin_epoch(p, l);
+		l->loss_sum += t->loss[i];
+		l->weight_sum += t->weight;
+		gradsum_scale(g, 1 / (float)t->rows);
+		descend(p, l, g->v, g->named, g->nnamed);
+		add_iterate(p, l);
+	}
+	mlp_partial_reset(t);
+	isa_flush_end(before);
+}
+
+/* --- ends of epochs --- */
 
 /* The mean of the epoch's iterates; the last one if there is no other. */
 static void

@@ -350,7 +350,7 @@ backward(struct net_space *s, const float *w, const struct netbatch *b,
 
 float *
 net_gradient(struct net_space *s, const float *w, const struct netbatch *b,
-	     double *loss)
+	     double share, double *loss)
 {
 	reserve_gradient(s);
 	*loss = 0;
@@ -366,7 +366,7 @@ net_gradient(struct net_space *s, const float *w, const struct netbatch *b,
 		    .z = s->z,
 		    .label = b->label + first,
 		    .weight = b->weight + first,
-		    .scale = 1 / (double)b->n,
+		    .scale = share,
 		    .delta = s->dz,
 		    .scratch = s->scratch,
 		});

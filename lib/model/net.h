@@ -85,11 +85,11 @@ struct net_space;
 struct net_space *net_space_new(const struct net *net);
 void net_space_free(struct net_space *s);
 
-/* Gradient of sum_i weight_i loss_i / n over the n rows of the batch, in the
+/* Gradient of share * sum_i weight_i loss_i over the rows of the batch, in the
  * array it returns, laid out as the weights and owned by s.  Rows of slots
  * that the batch does not name are 0.  *loss gets sum_i weight_i loss_i. */
 float *net_gradient(struct net_space *s, const float *w,
-		    const struct netbatch *b, double *loss);
+		    const struct netbatch *b, double share, double *loss);
 /* To be called after each net_gradient(), once the gradient is used. */
 void net_clear(struct net_space *s, const struct netbatch *b);
 

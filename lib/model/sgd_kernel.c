@@ -238,6 +238,12 @@ gradient(const struct sgd_run *r)
 }
 
 static void
+descend(const struct sgd_run *r, const uint32_t *named, size_t n)
+{
+	BY_WIDTH(descend, r, , named, n);
+}
+
+static void
 momentum(const struct sgd_sweep *s)
 {
 	BY_WIDTH(momentum, s, );
@@ -278,6 +284,7 @@ const struct sgd_kernel JOIN(sgd_kernel, KP_ISA) = {
     .learn = learn,
     .learn_batch = learn_batch,
     .gradient = gradient,
+    .descend = descend,
     .momentum = momentum,
     .adam = adam,
     .catch_up = catch_up,
@@ -310,7 +317,7 @@ const struct sgd_kernel JOIN(sgd_kernel, KP_ISA) = {
 
 /* Margins of a row from the sum of its products. */
 INLINE void
-NAME(margin)(const struct sgd_run *s, const struct NAME(lanes) *l, size_t k,
+NAME(margin)(const struct sgd_run *s, const struct NAME(lanes) * l, size_t k,
 	     const CELL *sum, CELL *z)
 {
 	for (size_t p = 0; p < PARTS; p++)
@@ -322,7 +329,7 @@ NAME(margin)(const struct sgd_run *s, const struct NAME(lanes) *l, size_t k,
 /* Slopes of a row's losses, as steps: c of the intercept, scaled of the
  * table. */
 INLINE void
-NAME(steps)(const struct sgd_run *s, struct NAME(lanes) *l,
+NAME(steps)(const struct sgd_run *s, struct NAME(lanes) * l,
 	    const struct target *at, const CELL *slope, CELL *scaled)
 {
 	float of = at->sign * (float)at->weight;
@@ -338,7 +345,7 @@ NAME(steps)(const struct sgd_run *s, struct NAME(lanes) *l,
 
 /* The products of row i, all of them. */
 INLINE void
-NAME(sum_row)(const struct sgd_run *s, const struct NAME(lanes) *l,
+NAME(sum_row)(const struct sgd_run *s, const struct NAME(lanes) * l,
 	      struct how how, size_t i, CELL *sum)
 {
 	memset(sum, 0, PARTS * sizeof *sum);
@@ -353,7 +360,7 @@ NAME(sum_row)(const struct sgd_run *s, const struct NAME(lanes) *l,
 /* Step of row k of the run, number j of its block; from its sum to that of
  * the next row, if there are more. */
 INLINE void
-NAME(learn_row)(const struct sgd_run *s, struct NAME(lanes) *l, struct how how,
+NAME(learn_row)(const struct sgd_run *s, struct NAME(lanes) * l, struct how how,
 		size_t k, CELL *sum)
 {
 	size_t i = s->order[k], j = k % BLOCK;
@@ -407,7 +414,7 @@ NAME(learn_rows)(const struct sgd_run *s, struct how how)
 
 /* Margins of the rows to s->margin. */
 INLINE void
-NAME(margins)(const struct sgd_run *s, struct NAME(lanes) *l, struct how how)
+NAME(margins)(const struct sgd_run *s, struct NAME(lanes) * l, struct how how)
 {
 	for (size_t k = 0; k < s->n; k++) {
 		CELL sum[PARTS], z[PARTS];
@@ -421,7 +428,7 @@ NAME(margins)(const struct sgd_run *s, struct NAME(lanes) *l, struct how how)
 /* Slopes of the n <= BLOCK rows from `first` on, with sign and weight, from
  * their margins. */
 INLINE void
-NAME(slopes)(const struct sgd_run *s, struct NAME(lanes) *l, size_t first,
+NAME(slopes)(const struct sgd_run *s, struct NAME(lanes) * l, size_t first,
 	     size_t n, float *slope)
 {
 	const float *z = s->margin + first * LANES;
@@ -469,7 +476,7 @@ NAME(slopes)(const struct sgd_run *s, struct NAME(lanes) *l, size_t first,
 
 /* Slopes of all rows of a batch, to the room behind its margins. */
 INLINE float *
-NAME(batch_slopes)(const struct sgd_run *s, struct NAME(lanes) *l,
+NAME(batch_slopes)(const struct sgd_run *s, struct NAME(lanes) * l,
 		   struct how how)
 {
 	float *slope = s->margin + s->n * LANES;
@@ -524,7 +531,7 @@ NAME(scatter_numeric)(const struct sgd_run *s, const float *c, float *table)
 
 /* The l1 step of the numeric weights. */
 INLINE void
-NAME(shrink_numeric)(const struct sgd_run *s, const struct NAME(lanes) *l)
+NAME(shrink_numeric)(const struct sgd_run *s, const struct NAME(lanes) * l)
 {
 	const CELL zero = {0};
 	CELL *w = (CELL *)s->w;
@@ -568,7 +575,6 @@ INLINE void
 NAME(add_gradient)(const struct sgd_run *s, struct how how)
 {
 	CELL *g = (CELL *)s->g + (s->hot + s->d) * PARTS;
-	const float share = 1 / (float)s->n;
 	struct NAME(lanes) l;
 	float *slope;
 
@@ -578,7 +584,7 @@ NAME(add_gradient)(const struct sgd_run *s, struct how how)
 		CELL *c = (CELL *)(slope + k * LANES);
 
 		for (size_t p = 0; p < PARTS; p++) {
-			c[p] *= -share;
+			c[p] *= -s->share;
 			g[p] -= c[p];
 		}
 		NAME(scatter)(s, how, s->order[k], c, s->g);
@@ -610,7 +616,57 @@ NAME(learn_batch)(const struct sgd_run *s)
 static void
 NAME(gradient)(const struct sgd_run *s)
 {
-	NAME(add_gradient)(s, (struct how){s->rows->view->wide, false});
+	if (s->shrinks)
+		NAME(add_gradient)(s, (struct how){s->rows->view->wide, true});
+	else
+		NAME(add_gradient)(s, (struct how){s->rows->view->wide, false});
+}
+
+/* --- a step along a gradient --- */
+
+INLINE void
+NAME(descend_row)(const struct sgd_run *s, const struct NAME(lanes) * l,
+		  const CELL *c, size_t j)
+{
+	CELL *w = (CELL *)s->w + j * PARTS;
+	const CELL *g = (const CELL *)s->g + j * PARTS;
+
+	for (size_t p = 0; p < PARTS; p++)
+		w[p] = SOFT(w[p], c[p] * g[p], l->shrink[p]);
+}
+
+static void
+NAME(descend)(const struct sgd_run *s, const uint32_t *named, size_t n)
+{
+	const CELL *g = (const CELL *)s->g + (s->hot + s->d) * PARTS;
+	struct NAME(lanes) l;
+	CELL c[PARTS];
+
+	NAME(begin)(s, &l);
+	for (size_t i = 0; s->shrinks && i < n; i++)
+		if (named[i] < s->d)
+			NAME(make_up)(s, &l, s->hot + named[i]);
+	if (s->decays) {
+		NAME(make_scales)(s, &l, 1);
+		NAME(decay)(s, &l, 0);
+	}
+	for (size_t p = 0; p < PARTS; p++) {
+		if (s->intercept)
+			l.b[p] -= l.rate[p] * g[p];
+		c[p] = l.rate[p] * l.inverse[p];
+	}
+	for (size_t j = 0; j < s->hot; j++)
+		NAME(descend_row)(s, &l, c, j);
+	for (size_t i = 0; i < n; i++) {
+		size_t j = s->hot + named[i];
+
+		if (named[i] >= s->d)
+			continue;
+		NAME(descend_row)(s, &l, c, j);
+		if (s->shrinks)
+			s->lag->last[j] = l.now + 1;
+	}
+	NAME(finish)(s, &l);
 }
 
 /* --- sweeps over the table --- */

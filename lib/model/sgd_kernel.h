@@ -56,10 +56,11 @@ struct sgd_run {
 	double mass;   /* of weight 1 */
 	size_t hot, d; /* see above */
 	float *w;      /* the table */
-	float *g;      /* gradients, the same shape; gradient() only */
+	float *g;      /* gradients, the same shape; gradient(), descend() */
 	float *margin; /* [n][width] before the step; learn(): NULL is legal,
 			  others: room for as much again behind it */
 	const float *rate; /* [width] step size; of a mini-batch: / its rows */
+	float share;	   /* gradient(): that a row counts as */
 	bool decays; /* l2: the next four are in use, [width], aligned to 64 */
 	double *scale, *inverse; /* in use in any case; 1 without */
 	const double *decay, *undecay; /* per step; reciprocals */
@@ -101,8 +102,12 @@ struct sgd_kernel {
 	void (*learn)(const struct sgd_run *r);
 	/* One step for all rows. */
 	void (*learn_batch)(const struct sgd_run *r);
-	/* Their mean gradient, without l2, added to g. */
+	/* Their gradients times share, without l2, added to g. */
 	void (*gradient)(const struct sgd_run *r);
+	/* The step of learn_batch() along g, the sum of its rows' gradients;
+	 * of what is no numeric feature only the n slots of named[]. */
+	void (*descend)(const struct sgd_run *r, const uint32_t *named,
+			size_t n);
 	/* Steps along g and l2's gradient; g is set to 0. */
 	void (*momentum)(const struct sgd_sweep *s);
 	void (*adam)(const struct sgd_sweep *s);

@@ -3,7 +3,8 @@
 
 /*
  * sgd_lanes - what a pack of sgd_pack.h holds.  Private to sgd_pack.c, which
- * makes and trains it, and sgd_state.c, which writes and reads its lanes.
+ * makes and trains it, sgd_split.c, which takes steps with other holders, and
+ * sgd_state.c, which writes and reads its lanes.
  */
 
 #include "model/sgd_kernel.h"
@@ -91,6 +92,16 @@ struct pack {
 void sgd_lanes_prepare(struct pack *p);
 /* Steps that a weight may lag behind: about an epoch's. */
 uint32_t sgd_lanes_reach(const struct pack *p);
+/* A run over no rows yet. */
+struct sgd_run sgd_lanes_run(struct pack *p);
+/* Room for the margins of so many rows, and as much again. */
+float *sgd_lanes_margins(struct pack *p, size_t rows);
+/* Adds the weights of the run's rows. */
+void sgd_lanes_weigh(const struct sgd_run *run, double *mass);
+/* The step of momentum or adam along the mean gradient g, which gets 0. */
+void sgd_lanes_sweep(struct pack *p, float *g);
+/* What is due after so many batches. */
+void sgd_lanes_advance(struct pack *p, uint64_t batches);
 /* The models as they are now, [d + 2][width]: of lanes within an epoch, their
  * iterates.  The caller's to free. */
 double *sgd_lanes_models(const struct pack *p);

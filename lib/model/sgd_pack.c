@@ -392,8 +392,8 @@ sgd_pack_repack(struct pack *p, const bool *keep)
 
 /* --- steps --- */
 
-static struct sgd_run
-run_of(struct pack *p)
+struct sgd_run
+sgd_lanes_run(struct pack *p)
 {
 	return (struct sgd_run){
 	    .loss = p->kind,
@@ -452,8 +452,8 @@ run_rows(const struct pack *p, size_t left, bool predict)
 	return n < left ? (size_t)n : left;
 }
 
-static float *
-margins_for(struct pack *p, size_t rows)
+float *
+sgd_lanes_margins(struct pack *p, size_t rows)
 {
 	if (rows > p->margin_rows) {
 		free(p->margin);
@@ -463,9 +463,8 @@ margins_for(struct pack *p, size_t rows)
 	return p->margin;
 }
 
-/* The step of momentum or adam along the mean gradient. */
-static void
-sweep(struct pack *p)
+void
+sgd_lanes_sweep(struct pack *p, float *g)
 {
 	float rate[SGD_LANES_MAX], second[SGD_LANES_MAX] = {0};
 	struct sgd_sweep s = {
@@ -474,7 +473,7 @@ sweep(struct pack *p)
 	    .d = p->view->d,
 	    .intercept = p->view->intercept,
 	    .w = p->w,
-	    .g = p->g,
+	    .g = g,
 	    .m = p->m,
 	    .v = p->v,
 	    .rate = rate,
@@ -507,8 +506,9 @@ learn(struct pack *p, struct sgd_run *run)
 	float rate[SGD_LANES_MAX];
 
 	if (p->method != SGD_PLAIN) {
+		run->share = 1 / (float)run->n;
 		p->kernel->gradient(run);
-		sweep(p);
+		sgd_lanes_sweep(p, p->g);
 	} else if (p->batch == 1) {
 		p->kernel->learn(run);
 	} else {
@@ -540,11 +540,10 @@ rescale(struct pack *p, size_t i)
 	p->inverse[i] *= 1 / power;
 }
 
-/* What is due after a run of batches. */
-static void
-advance(struct pack *p, uint64_t batches)
+void
+sgd_lanes_advance(struct pack *p, uint64_t batches)
 {
-	struct sgd_run run = run_of(p);
+	struct sgd_run run = sgd_lanes_run(p);
 
 	p->at.batches += batches;
 	if (p->shrinks) {
@@ -564,13 +563,13 @@ advance(struct pack *p, uint64_t batches)
 	}
 }
 
-static void
-add_mass(struct pack *p, const struct sgd_run *run)
+void
+sgd_lanes_weigh(const struct sgd_run *run, double *mass)
 {
 	if (!run->weighted)
-		p->at.mass += (double)run->n;
+		*mass += (double)run->n;
 	for (size_t k = 0; run->weighted && k < run->n; k++)
-		p->at.mass += run->rows->weight[run->order[k]] * run->mass;
+		*mass += run->rows->weight[run->order[k]] * run->mass;
 }
 
 /* Margins of the run's rows to predictions pred[lane][n]. */
@@ -604,19 +603,19 @@ sgd_pack_step(struct pack *p, const struct rows *r, const uint32_t *order,
 
 	sgd_lanes_prepare(p);
 	for (size_t at = 0; at < n;) {
-		struct sgd_run run = run_of(p);
+		struct sgd_run run = sgd_lanes_run(p);
 		bool single = p->batch == 1 && p->method == SGD_PLAIN;
 
 		run.rows = r;
 		run.order = order + at;
 		run.n = run_rows(p, n - at, pred != NULL);
 		if (pred || !single)
-			run.margin = margins_for(p, run.n);
-		add_mass(p, &run);
+			run.margin = sgd_lanes_margins(p, run.n);
+		sgd_lanes_weigh(&run, &p->at.mass);
 		learn(p, &run);
 		if (pred)
 			put_predictions(p, &run, pred + at, n);
-		advance(p, single ? run.n : 1);
+		sgd_lanes_advance(p, single ? run.n : 1);
 		at += run.n;
 	}
 	isa_flush_end(before);
@@ -629,7 +628,7 @@ static double *
 weights_now(const struct pack *p)
 {
 	/* A run may change a pack; this one only reads. */
-	struct sgd_run run = run_of((struct pack *)p);
+	struct sgd_run run = sgd_lanes_run((struct pack *)p);
 	double *table = xaligned(cells(p), sizeof *table);
 	double *w = xaligned(((size_t)p->view->d + 2) * p->width, sizeof *w);
 
@@ -683,7 +682,7 @@ close_epoch(struct pack *p)
 {
 	double l1[SGD_LANES_MAX], l2[SGD_LANES_MAX];
 	bool live[SGD_LANES_MAX] = {false}, finite[SGD_LANES_MAX];
-	struct sgd_run run = run_of(p);
+	struct sgd_run run = sgd_lanes_run(p);
 
 	for (size_t i = 0; i < p->n; i++)
 		live[i] = p->lane[i].status == LANE_STEP;

@@ -21,6 +21,9 @@
  * sgd_average_every()), summed in double; training goes on from the last
  * iterate.  Within an epoch the model of a lane is its iterate.
  *
+ * A step that holders take together (gradient(), apply()) treats lazy weights
+ * as one of a batch does: the slots that any holder's rows name are used.
+ *
  * A lane whose loss or weights are not finite at the end of an epoch has
  * diverged; its weights are 0 from then on.
  */
@@ -59,6 +62,15 @@ size_t sgd_pack_batch(const struct pack *p);
 void sgd_pack_step(struct pack *p, const struct rows *r, const uint32_t *order,
 		   size_t n, double *pred);
 void sgd_pack_end_epoch(struct pack *p, struct lane_report *report);
+struct partial *sgd_pack_partial(const struct pack *p);
+void sgd_partial_free(struct partial *t);
+void sgd_partial_reset(struct partial *t);
+void sgd_partial_put(const struct partial *t, struct strbuf *sb);
+int sgd_partial_get(struct partial *t, struct cursor *c);
+void sgd_partial_merge(struct partial *into, const struct partial *from);
+void sgd_pack_gradient(struct pack *p, const struct rows *r,
+		       const uint32_t *order, size_t n, struct partial *t);
+void sgd_pack_apply(struct pack *p, struct partial *t);
 
 /* The tables of all methods, for one way to create a pack: they differ in
  * nothing but their address, which keeps configs of two methods apart. */
@@ -73,7 +85,13 @@ void sgd_pack_end_epoch(struct pack *p, struct lane_report *report);
 		.width = sgd_pack_width, .repack = sgd_pack_repack,            \
 		.evaluate = sgd_pack_evaluate, .save = sgd_pack_save,          \
 		.load_state = sgd_pack_load_state, .batch = sgd_pack_batch,    \
-		.step = sgd_pack_step, .end_epoch = sgd_pack_end_epoch         \
+		.step = sgd_pack_step, .end_epoch = sgd_pack_end_epoch,        \
+		.partial_new = sgd_pack_partial,                               \
+		.partial_free = sgd_partial_free,                              \
+		.partial_reset = sgd_partial_reset,                            \
+		.partial_put = sgd_partial_put,                                \
+		.partial_get = sgd_partial_get, .merge = sgd_partial_merge,    \
+		.gradient = sgd_pack_gradient, .apply = sgd_pack_apply         \
 	}
 
 #endif

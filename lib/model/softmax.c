@@ -219,7 +219,13 @@ adam_new(const struct pack_spec *spec, struct error *err)
 	.repack = softmax_pack_repack, .evaluate = softmax_pack_evaluate,      \
 	.save = softmax_pack_save, .load_state = softmax_pack_load_state,      \
 	.batch = softmax_pack_batch, .step = softmax_pack_step,                \
-	.end_epoch = softmax_pack_end_epoch
+	.end_epoch = softmax_pack_end_epoch,                                   \
+	.partial_new = softmax_pack_partial,                                   \
+	.partial_free = softmax_partial_free,                                  \
+	.partial_reset = softmax_partial_reset,                                \
+	.partial_put = softmax_partial_put,                                    \
+	.partial_get = softmax_partial_get, .merge = softmax_partial_merge,    \
+	.gradient = softmax_pack_gradient, .apply = softmax_pack_apply
 
 static const struct pack_ops plain_ops = {.create = plain_new, SOFTMAX_OPS};
 static const struct pack_ops momentum_ops = {.create = momentum_new,

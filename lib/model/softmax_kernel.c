@@ -627,6 +627,47 @@ learn(const struct softmax_learn *s, const struct rows *r,
 		learn_16(s, r, order, n);
 }
 
+/* Takes by[] times the gradient of slot j from its weights. */
+INLINE void
+descend_slot(const struct softmax_learn *s, const struct gradsum *g,
+	     const vf *by, size_t j)
+{
+	vf *w = (vf *)(s->w + j * s->stride);
+	const vf *down = (const vf *)gradsum_row(g, j);
+
+	for (size_t p = 0; p < s->stride / VF; p++)
+		w[p] -= by[p] * down[p];
+}
+
+static void
+descend(const struct softmax_learn *s, const struct gradsum *g, size_t d)
+{
+	float by[SOFTMAX_LANES_MAX], rate[SOFTMAX_LANES_MAX];
+	double before[SOFTMAX_LANES_MAX];
+	float *all = s->spare + s->stride;
+
+	memset(s->spare, 0, 2 * s->stride * sizeof(float));
+	for (size_t i = 0; s->last && i < g->nnamed; i++)
+		if (g->named[i] < d)
+			settle_slot(s, s->width, g->named[i]);
+	memcpy(before, s->scale, s->width * sizeof *before);
+	if (decays(s, s->width))
+		decay(s, s->width, d);
+	for (size_t l = 0; l < s->width; l++) {
+		by[l] = (float)(s->rate[l] * before[l] / s->scale[l]);
+		rate[l] = (float)s->rate[l];
+	}
+	spread(by, s->width, s->stride, all);
+	for (size_t i = 0; i < g->nnamed; i++)
+		if (g->named[i] < d)
+			descend_slot(s, g, (const vf *)all, g->named[i]);
+	spread(rate, s->width, s->stride, all);
+	if (s->intercept)
+		descend_slot(s, g, (const vf *)all, d);
+	for (size_t l = 0; s->last && l < s->width; l++)
+		s->shrunk[l] += s->shift[l] / s->scale[l];
+}
+
 static void
 settle(const struct softmax_learn *s, size_t d)
 {
@@ -803,6 +844,7 @@ mean(double *z, size_t nclass)
 const struct softmax_kernel JOIN(softmax_kernel, KP_ISA) = {
     .isa = STRING(KP_ISA),
     .learn = learn,
+    .descend = descend,
     .settle = settle,
     .add_iterate = add_iterate,
     .momentum = momentum,

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "model/glm_view.h"
+#include "model/gradsum.h"
 
 #define SOFTMAX_LANES_MAX 16
 #define SOFTMAX_LINE 16 /* a stride is a multiple of it */
@@ -87,6 +88,11 @@ struct softmax_kernel {
 	const char *isa;
 	void (*learn)(const struct softmax_learn *s, const struct rows *r,
 		      const uint32_t *order, size_t n);
+	/* The step that learn() takes for a batch, along its mean gradient: of
+	 * slots, the named ones.  g is that of the weights of w; if a lane has
+	 * a scale, learn() at a rate of -1 gives just that. */
+	void (*descend)(const struct softmax_learn *s, const struct gradsum *g,
+			size_t d);
 	/* Brings the weights of slots below d up to date. */
 	void (*settle)(const struct softmax_learn *s, size_t d);
 	/* Adds the iterate, up to date, to sum[d + 1][stride]. */

@@ -7,68 +7,16 @@
 #include "base/mem.h"
 #include "model/glm_view.h"
 #include "model/softmax.h"
+#include "model/softmax_lanes.h"
 
 #define STATE_VERSION 1 /* of the bytes of a lane */
 #define PRED_ROWS 1024	/* whose predictions are held at once, about */
-
-/* Why a lane ended; part of STATE. */
-enum reason {
-	REASON_NONE,
-	REASON_EPOCHS,
-	REASON_NOT_FINITE,
-	REASON_NO_ROWS,
-	REASON_COUNT
-};
 
 static const char *const reason_text[REASON_COUNT] = {
     "",
     "epochs used up",
     "not finite",
     "no training rows",
-};
-
-struct lane {
-	const struct config *config;
-	struct sgd_rule rule;
-	enum lane_status status;
-	enum reason reason;
-	uint32_t epoch;
-	double loss, objective;	       /* of the last epoch */
-	double beta1_left, beta2_left; /* adam: beta^t */
-};
-
-/* What steps change beside weights, as the kernels take it. */
-struct sums {
-	double scale[PACK_LANES_MAX], shrunk[PACK_LANES_MAX];
-	double loss[PACK_LANES_MAX];
-	double weight; /* of the epoch's rows */
-};
-
-struct pack {
-	enum softmax_rule rule;
-	const struct group_facts *facts;
-	const struct view *view;
-	const struct softmax_kernel *kernel;
-	struct softmax_shape shape;
-	uint32_t epochs;
-	size_t n, batch;
-	bool average;
-	uint64_t every; /* batches between iterates that are averaged */
-	struct lane lane[PACK_LANES_MAX];
-
-	bool open;	  /* an epoch is */
-	uint64_t batches; /* of it so far */
-	uint64_t taken;	  /* iterates in `sum` */
-	struct sums sums;
-	/* [d + 2][stride], those not in use NULL */
-	float *w;
-	float *g, *first, *second; /* tables; g is 0 between steps */
-	float *mean;		   /* the model of average=epoch */
-	double *sum;		   /* of iterates */
-	double *last;		   /* [d + 2][width] see softmax_learn */
-	float *by;		   /* [4][stride] of a sweep, by lane */
-	float *spare, *z, *pred;   /* scratch */
-	size_t z_rows;
 };
 
 /* --- pack --- */
@@ -282,17 +230,10 @@ softmax_pack_repack(struct pack *p, const bool *keep)
 
 /* --- steps --- */
 
-/* Numbers by lane, as kernels take them. */
-struct rates {
-	double rate[PACK_LANES_MAX], decay[PACK_LANES_MAX];
-	double shift[PACK_LANES_MAX];
-};
-
-/* Of the lanes' epochs; under a rule with tables those of the gradient. */
-static struct rates
-rates_of(const struct pack *p)
+struct softmax_rates
+softmax_lanes_rates(const struct pack *p)
 {
-	struct rates r = {{0}, {0}, {0}};
+	struct softmax_rates r = {{0}, {0}, {0}};
 
 	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
 		r.decay[i] = 1;
@@ -308,8 +249,8 @@ rates_of(const struct pack *p)
 	return r;
 }
 
-static struct softmax_learn
-learn_of(struct pack *p, const struct rates *r)
+struct softmax_learn
+softmax_lanes_learn(struct pack *p, const struct softmax_rates *r)
 {
 	double total = p->facts->weight_sum;
 
@@ -345,9 +286,8 @@ spread(const struct pack *p, const double *lane, float *out)
 			out[c * p->shape.width + i] = (float)lane[i];
 }
 
-/* The step of a rule with tables. */
-static void
-sweep(struct pack *p)
+void
+softmax_lanes_sweep(struct pack *p, float *g)
 {
 	double rate[PACK_LANES_MAX], l2[PACK_LANES_MAX];
 	double momentum[PACK_LANES_MAX], root[PACK_LANES_MAX];
@@ -376,7 +316,7 @@ sweep(struct pack *p)
 	    .stride = stride,
 	    .nesterov = p->lane[0].rule.nesterov,
 	    .w = p->w,
-	    .g = p->g,
+	    .g = g,
 	    .first = p->first,
 	    .second = p->second,
 	    .rate = by,
@@ -395,15 +335,26 @@ add_iterate(struct pack *p, const struct softmax_learn *s)
 	p->taken++;
 }
 
-static void
-open_epoch(struct pack *p)
+void
+softmax_lanes_open(struct pack *p)
 {
+	if (p->open)
+		return;
 	p->open = true;
 	p->batches = p->taken = 0;
 	p->sums.weight = 0;
 	memset(p->sums.loss, 0, sizeof p->sums.loss);
 	if (p->average)
 		memset(p->sum, 0, cells(p) * sizeof *p->sum);
+}
+
+void
+softmax_lanes_advance(struct pack *p, const struct softmax_learn *s,
+		      uint64_t batches)
+{
+	p->batches += batches;
+	if (p->average && p->batches % p->every == 0)
+		add_iterate(p, s);
 }
 
 /* Rows from here on that kernels may learn from in one call. */
@@ -421,8 +372,8 @@ piece_rows(const struct pack *p, size_t left, bool pred)
 	return batches * p->batch < left ? batches * p->batch : left;
 }
 
-static void
-reserve(struct pack *p, size_t n, bool pred)
+void
+softmax_lanes_reserve(struct pack *p, size_t n, bool pred)
 {
 	size_t rows = n < p->batch ? n : p->batch;
 
@@ -453,28 +404,25 @@ void
 softmax_pack_step(struct pack *p, const struct rows *r, const uint32_t *order,
 		  size_t n, double *pred)
 {
-	struct rates rates = rates_of(p);
+	struct softmax_rates rates = softmax_lanes_rates(p);
 	struct softmax_learn s;
 	unsigned before;
 
 	if (n == 0)
 		return;
 	before = isa_flush_begin();
-	if (!p->open)
-		open_epoch(p);
-	reserve(p, n, pred != NULL);
-	s = learn_of(p, &rates);
+	softmax_lanes_open(p);
+	softmax_lanes_reserve(p, n, pred != NULL);
+	s = softmax_lanes_learn(p, &rates);
 	s.mean = pred ? p->pred : NULL;
 	for (size_t first = 0, m; first < n; first += m) {
 		m = piece_rows(p, n - first, pred != NULL);
 		p->kernel->learn(&s, r, order + first, m);
 		if (p->rule != SOFTMAX_PLAIN)
-			sweep(p);
+			softmax_lanes_sweep(p, p->g);
 		if (pred)
 			put_pred(p, first, m, n, pred);
-		p->batches += (m + p->batch - 1) / p->batch;
-		if (p->average && p->batches % p->every == 0)
-			add_iterate(p, &s);
+		softmax_lanes_advance(p, &s, (m + p->batch - 1) / p->batch);
 	}
 	isa_flush_end(before);
 }
@@ -577,12 +525,11 @@ judge(struct pack *p, size_t lane)
 void
 softmax_pack_end_epoch(struct pack *p, struct lane_report *report)
 {
-	struct rates rates = rates_of(p);
-	struct softmax_learn s = learn_of(p, &rates);
+	struct softmax_rates rates = softmax_lanes_rates(p);
+	struct softmax_learn s = softmax_lanes_learn(p, &rates);
 	unsigned before = isa_flush_begin();
 
-	if (!p->open)
-		open_epoch(p);
+	softmax_lanes_open(p);
 	for (size_t i = 0; i < p->n; i++)
 		if (p->last || p->sums.scale[i] != 1)
 			softmax_rescale(&s, p->view->d, i, 1);

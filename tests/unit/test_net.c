@@ -178,7 +178,7 @@ check_gradient(const struct net *net, const struct netbatch *b)
 
 	for (size_t j = 0; j < net->size; j++)
 		x[j] = w[j];
-	g = net_gradient(s, w, b, &loss);
+	g = net_gradient(s, w, b, 1 / (double)b->n, &loss);
 	CHECK_NEAR(loss, plain_total(net, x, b), 1e-5);
 	for (size_t j = 0; j < net->size; j++) {
 		double at = x[j], up, down, want;
@@ -254,12 +254,12 @@ large_batches_are_sums(void)
 	s[1] = net_space_new(&net);
 	sum = xaligned(net.size, sizeof *sum);
 	pick(&c, c.batch, 0, 700);
-	all = net_gradient(s[0], w, c.batch, &loss);
+	all = net_gradient(s[0], w, c.batch, 1 / (double)c.batch->n, &loss);
 	for (uint32_t i = 0; i < 7; i++) {
 		float *g;
 
 		pick(&c, part, 300 * i, 100);
-		g = net_gradient(s[1], w, part, &rest);
+		g = net_gradient(s[1], w, part, 1 / (double)part->n, &rest);
 		total += rest;
 		for (size_t j = 0; j < net.size; j++)
 			sum[j] += g[j] / 7;
@@ -386,7 +386,7 @@ check_dense(const double *x, const double *w, double bias, double z, double dz,
 	set_row(&b, x, INS, z - dz);
 	net_predict(s, weights, &b, false, &got);
 	CHECK_NEAR(got, z, 2e-5);
-	g = net_gradient(s, weights, &b, &loss);
+	g = net_gradient(s, weights, &b, 1 / (double)b.n, &loss);
 	for (size_t k = 0; k < INS; k++) {
 		gx[k] += g[net.bias[0].at + k];
 		gw[k] += g[net.out.at + k] - SHIFT * g[net.out_bias.at];
@@ -440,7 +440,7 @@ loss_rows(enum net_loss kind, size_t n, size_t nout, const double *x,
 
 	for (size_t i = 0; i < n; i++) {
 		set_row(&b, x + i * nout, nout, label[i]);
-		g = net_gradient(s, w, &b, &loss);
+		g = net_gradient(s, w, &b, 1 / (double)b.n, &loss);
 		sum += loss;
 		for (size_t k = 0; k < nout; k++)
 			gradient[i * nout + k] =
