@@ -12,7 +12,7 @@
 static int64_t worker, workers, parent_fd = -1;
 static const char *peers = "", *data;
 static uint64_t memory_bytes = (uint64_t)1 << 30;
-static double checkpoint_sec = 5;
+static double checkpoint_sec = 5, start_sec;
 static bool trials;
 
 static const struct opt options[] = {
@@ -27,6 +27,8 @@ static const struct opt options[] = {
      "hold so much of the shards, stream the rest", 0, 0},
     {"checkpoint", 0, OPT_REAL, &checkpoint_sec, "SEC",
      "journal unfinished models so often", 0.01, 86400},
+    {"start", 0, OPT_REAL, &start_sec, "SEC",
+     "when the run began, on the monotonic clock", -1e12, 1e12},
     {"data", 0, OPT_STRING, &data, "DIR", "dataset, if not where the plan says",
      0, 0},
     {"trials", 0, OPT_FLAG, &trials, NULL, "send trial records to kp-train", 0,
@@ -72,6 +74,7 @@ run(const char *run_dir, struct transport *t, struct error *err)
 				.worker = (uint32_t)worker,
 				.memory_bytes = memory_bytes,
 				.checkpoint_sec = checkpoint_sec,
+				.start_sec = start_sec,
 				.stream_trials = trials};
 	int rc = rundir_load_plan(run_dir, &plan, err);
 

@@ -148,3 +148,26 @@ nothing_half_written() {
 		esac
 	done
 }
+
+# units RUN: the journals' units of work, one a line in order of end: worker,
+# group, pack, epoch, shard, kind (0 train, 1 score, 2 load), start, end, rows,
+# bytes sent.
+units() {
+	python3 - "$1"/journal/* <<'END'
+import struct, sys
+
+found = []
+for name in sys.argv[1:]:
+    b = open(name, "rb").read()
+    at = 0
+    while at < len(b):
+        _, kind, size, _ = struct.unpack_from("<4sIQQ", b, at)
+        at += 24
+        for k in range(at, at + size if kind == 20 else at, 56):
+            found.append(struct.unpack_from("<IIIIddQQII", b, k))
+        at += size
+for w, g, p, e, start, end, rows, sent, shard, kind in sorted(
+        found, key=lambda u: u[5]):
+    print(w, g, p, e, shard, kind, "%.6f %.6f" % (start, end), rows, sent)
+END
+}

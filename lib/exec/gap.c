@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "exec/gapcore.h"
+#include "exec/gapturn.h"
+#include "plan/schedule.h"
 
 /* How often a computing worker looks at its sockets. */
 #define LOOK_SEC 0.001
@@ -59,11 +61,19 @@ send_progress(struct gap *g, struct error *err)
 struct shared *
 gap_find_shared(struct gap *g, uint32_t group)
 {
-	for (size_t i = 0; i < g->nshared; i++) {
-		if (g->shared[i].shard.group == group)
-			return &g->shared[i];
+	size_t low = 0, high = g->nshared;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (g->shared[mid].shard.group < group)
+			low = mid + 1;
+		else
+			high = mid;
 	}
-	return NULL;
+	return low < g->nshared && g->shared[low].shard.group == group
+		   ? &g->shared[low]
+		   : NULL;
 }
 
 static struct gaptask **
@@ -136,6 +146,7 @@ drop_shared(struct gap *g, struct shared *s)
 		g->resident_bytes -= shared_bytes(g, s);
 	held_free(s->held);
 	s->held = NULL;
+	g->nended += !s->ended;
 	s->ended = true;
 }
 
@@ -155,8 +166,8 @@ send_end(struct gap *g, const struct shared *s, struct error *err)
 	return rc;
 }
 
-static int
-end_shared(struct gap *g, struct shared *s, struct error *err)
+int
+gap_end_shared(struct gap *g, struct shared *s, struct error *err)
 {
 	struct gaptask *t = g->task, *next;
 
@@ -166,7 +177,7 @@ end_shared(struct gap *g, struct shared *s, struct error *err)
 			gap_drop_task(g, t);
 	}
 	drop_shared(g, s);
-	return send_end(g, s, err);
+	return send_end(g, s, err) || gapturn_ended(g, s, err) ? -1 : 0;
 }
 
 int
@@ -178,7 +189,11 @@ gap_configs_finished(struct gap *g, uint32_t group, size_t n, struct error *err)
 	if (s == NULL || n == 0)
 		return 0;
 	s->open -= n;
-	return s->open > 0 ? 0 : end_shared(g, s, err);
+	s->running -= n;
+	if (s->open == 0)
+		return gap_end_shared(g, s, err);
+	gapturn_finished(g, s);
+	return 0;
 }
 
 struct gaptask *
@@ -218,7 +233,9 @@ on_message(struct gap *g, const struct message *m, struct error *err)
 		s = gap_find_shared(g, get_u32(&c));
 		if (s == NULL || s->ended || !cursor_done(&c))
 			return gap_nonsense(m->from, err);
-		return end_shared(g, s, err);
+		return gap_end_shared(g, s, err);
+	case TAG_TURN:
+		return gapturn_message(g, m, err);
 	case TAG_STOP:
 		g->stop = true;
 		return 0;
@@ -255,20 +272,11 @@ look(struct gap *g, int wait_ms, struct error *err)
 	return 0;
 }
 
-int
-gap_breathe(struct gap *g)
-{
-	if (clock_sec() >= g->look_sec && look(g, 0, g->err))
-		return -1;
-	return g->stop ? 1 : 0;
-}
-
 /* --- units --- */
 
-/* The configs of a pack that the owner has not finished yet. */
-static uint32_t
-unfinished(const struct gap *g, uint32_t group, const struct plan_pack *p,
-	   uint32_t config[PACK_LANES_MAX])
+uint32_t
+gap_unfinished(const struct gap *g, uint32_t group, const struct plan_pack *p,
+	       uint32_t config[PACK_LANES_MAX])
 {
 	uint32_t n = 0;
 
@@ -279,82 +287,106 @@ unfinished(const struct gap *g, uint32_t group, const struct plan_pack *p,
 	return n;
 }
 
-/* A pack of a group that this worker owns, at its first pass. */
-static int
-start_pack(struct gap *g, struct held *h, uint32_t pack, const uint32_t *config,
-	   uint32_t n, struct error *err)
+int
+gap_start_pack(struct gap *g, struct held *h, uint32_t pack,
+	       const uint32_t *config, uint32_t n, struct error *err)
 {
 	if (plan_ops(g->plan, config[0])->pattern == PATTERN_SEQUENTIAL)
 		return gapwalk_start(g, h, pack, config, n, err);
 	return gapsum_start(g, h, pack, config, n, err);
 }
 
-/* Starts the packs of a shared group that this worker owns. */
+/* A pack of a job.  Of mtp's tasks each reads its rows for itself, which is a
+ * unit of its own. */
 static int
-start_shared(struct gap *g, struct shared *s, struct error *err)
+start_task(struct gap *g, const struct shard *s, uint32_t pack,
+	   const uint32_t *config, uint32_t n, struct error *err)
 {
-	size_t npack;
-	const struct plan_pack *packs = plan_packs(g->plan, true, &npack);
-	uint32_t config[PACK_LANES_MAX], n;
+	double bytes = shard_bytes(g->learner, g->o->data, s);
+	struct unit load = {.worker = g->o->worker,
+			    .group = s->group,
+			    .pack = pack,
+			    .kind = UNIT_LOAD,
+			    .start_sec = ledger_now(&g->ledger),
+			    .rows = s->end - s->first};
 
-	if (holders_owner(&s->holders) != g->o->worker)
-		return 0;
-	for (uint32_t k = 0; k < npack; k++)
-		s->open += unfinished(g, s->shard.group, &packs[k], config);
-	if (s->open == 0)
-		return end_shared(g, s, err);
-	if (gap_hold_shared(g, s, err))
+	if (g->whole_held == NULL)
+		g->whole_held = hold(g, s, (uint64_t)bytes, err);
+	if (g->whole_held == NULL ||
+	    gap_start_pack(g, g->whole_held, pack, config, n, err))
 		return -1;
-	for (uint32_t k = 0; k < npack && !s->ended; k++) {
-		n = unfinished(g, s->shard.group, &packs[k], config);
-		if (n > 0 && start_pack(g, s->held, k, config, n, err))
-			return -1;
-	}
+	if (g->mine)
+		ledger_unit(&g->ledger, &load, false);
 	return 0;
 }
 
-/* The next pack of the whole groups; g->whole_task stays NULL at the end. */
+/* The next pack of the jobs; g->whole_task stays NULL at the end, and where
+ * shared groups have to end first. */
 static int
-start_whole(struct gap *g, struct error *err)
+start_job(struct gap *g, struct error *err)
 {
 	size_t npack;
 	const struct plan_pack *packs = plan_packs(g->plan, false, &npack);
 
-	while (g->whole_task == NULL && g->next_whole < g->nwhole) {
-		const struct shard *s = &g->whole[g->next_whole];
+	if (g->one_group && g->nended < g->nshared)
+		return 0;
+	while (g->whole_task == NULL && g->next_job < g->njob) {
+		const struct job *j = &g->job[g->next_job];
 		uint32_t config[PACK_LANES_MAX], n, k;
 
-		if (g->next_pack == npack) {
+		if (g->next_pack < j->pack)
+			g->next_pack = j->pack;
+		if (g->next_pack == j->end_pack) {
 			held_free(g->whole_held);
 			g->whole_held = NULL;
 			g->next_pack = 0;
-			g->next_whole++;
+			g->next_job++;
 			continue;
 		}
-		k = (uint32_t)g->next_pack++;
-		n = unfinished(g, s->group, &packs[k], config);
-		if (n == 0)
-			continue;
-		if (g->whole_held == NULL)
-			g->whole_held = hold(
-			    g, s,
-			    (uint64_t)shard_bytes(g->learner, g->o->data, s),
-			    err);
-		if (g->whole_held == NULL ||
-		    start_pack(g, g->whole_held, k, config, n, err))
+		k = g->next_pack++;
+		n = gap_unfinished(g, j->shard.group, &packs[k], config);
+		if (n > 0 && start_task(g, &j->shard, k, config, n, err))
 			return -1;
 	}
 	return 0;
 }
 
-static struct gaptask *
-next_pending(struct gap *g)
+/* How much there is left of the (group, pack) whose unit it is. */
+static struct schedule_unit
+unit_of(const struct gap *g, const struct gaptask *t)
 {
-	struct gaptask *t = g->task;
+	bool walks = t->ops->pattern == PATTERN_SEQUENTIAL;
+	uint32_t done = walks ? t->at.epoch : t->sequence - 1;
+	double left = g->plan->epochs > done ? g->plan->epochs - done : 1;
 
-	while (t && !t->own_pending)
-		t = t->next;
-	return t ? t : g->whole_task;
+	return (struct schedule_unit){t->held->shard.group, t->pack_number,
+				      (double)t->held->facts.rows[PART_TRAIN] *
+					  t->n * left};
+}
+
+/* Of the shared groups' passes that are there, the one to take first: a score,
+ * which other workers wait for; else, unless only scores are asked for, the
+ * one with the most work behind it. */
+static struct gaptask *
+next_shared(struct gap *g, bool scores_only)
+{
+	struct gaptask *best = NULL;
+	struct schedule_unit first = {0};
+
+	for (struct gaptask *t = g->task; t; t = t->next) {
+		struct schedule_unit u;
+
+		if (t->own_pending && t->kind == PASS_SCORE)
+			return t;
+		if (!t->own_pending || scores_only)
+			continue;
+		u = unit_of(g, t);
+		if (best == NULL || schedule_before(&u, &first)) {
+			best = t;
+			first = u;
+		}
+	}
+	return best;
 }
 
 static int
@@ -366,14 +398,77 @@ take_pass(struct gap *g, struct gaptask *t, struct error *err)
 	return gapsum_pass(g, t, err);
 }
 
+int
+gap_breathe(struct gap *g, uint64_t rows)
+{
+	enum yields yields = g->passing->yields;
+	struct gaptask *t;
+
+	g->passing->unit.rows += rows;
+	if (clock_sec() < g->look_sec)
+		return 0;
+	if (look(g, 0, g->err))
+		return -1;
+	while (!g->stop && yields != YIELDS_NOT) {
+		if (gapturn_start(g, g->err))
+			return -1;
+		t = next_shared(g, yields == YIELDS_TO_SCORES);
+		if (t == NULL)
+			break;
+		if (take_pass(g, t, g->err))
+			return -1;
+	}
+	return g->stop ? 1 : 0;
+}
+
+/* Of a whole group of fewer rows than make records of epochs. */
+static bool
+is_tiny(const struct gap *g, const struct gaptask *t)
+{
+	return t->held == g->whole_held &&
+	       t->held->facts.rows[PART_TRAIN] < GAP_TRIAL_ROWS;
+}
+
+void
+gap_pass_begin(struct gap *g, struct passing *p, const struct gaptask *t,
+	       uint32_t epoch)
+{
+	bool scores = t->kind == PASS_SCORE, walks = t->kind == PASS_WALK;
+	const struct shared *s = gap_find_shared(g, t->held->shard.group);
+
+	*p = (struct passing){.unit = {.worker = g->o->worker,
+				       .group = t->held->shard.group,
+				       .pack = t->pack_number,
+				       .epoch = epoch,
+				       .shard = s ? s->holders.own : 0,
+				       .kind = scores ? UNIT_SCORE : UNIT_TRAIN,
+				       .start_sec = ledger_now(&g->ledger)},
+			      .joins = is_tiny(g, t),
+			      .outer = g->passing};
+	p->yields = scores	  ? YIELDS_NOT
+		    : walks && !s ? YIELDS_TO_SHARED
+				  : YIELDS_TO_SCORES;
+	if (p->outer && p->outer->unit.rows > 0)
+		ledger_unit(&g->ledger, &p->outer->unit, false);
+	g->passing = p;
+}
+
+void
+gap_pass_end(struct gap *g, struct passing *p)
+{
+	ledger_unit(&g->ledger, &p->unit, p->joins);
+	g->passing = p->outer;
+	if (p->outer) {
+		p->outer->unit.rows = 0;
+		p->outer->unit.start_sec = ledger_now(&g->ledger);
+	}
+}
+
 static bool
 all_ended(const struct gap *g)
 {
-	for (size_t i = 0; i < g->nshared; i++) {
-		if (!g->shared[i].ended)
-			return false;
-	}
-	return g->whole_task == NULL && g->next_whole == g->nwhole;
+	return g->nended == g->nshared && g->awaited == 0 &&
+	       g->whole_task == NULL && g->next_job == g->njob;
 }
 
 static int
@@ -386,17 +481,64 @@ run_units(struct gap *g, struct error *err)
 			return -1;
 		if (g->stop)
 			return 0;
-		if (start_whole(g, err))
+		if (gapturn_start(g, err) || start_job(g, err))
 			return -1;
 		if (all_ended(g))
 			return 0;
-		t = next_pending(g);
+		t = next_shared(g, false);
+		if (t == NULL)
+			t = g->whole_task;
 		if (t ? take_pass(g, t, err) : look(g, 100, err))
 			return -1;
 	}
 }
 
 /* --- from start to end --- */
+
+static void
+add_job(struct gap *g, const struct shard *s, uint32_t pack, uint32_t end_pack)
+{
+	mem_grow(&g->job, &g->job_cap, g->njob + 1, sizeof *g->job);
+	g->job[g->njob++] = (struct job){*s, pack, end_pack};
+}
+
+/* mtp: the tasks of this worker. */
+static void
+take_tasks(struct gap *g)
+{
+	const struct plan *p = g->plan;
+	size_t nconfig = p->space.nconfig, ngroup = g->index->ngroup;
+	uint32_t *worker = plan_tasks(p, g->schema, g->index);
+
+	g->mine = xcalloc(ngroup * nconfig / 8 + 1, 1);
+	for (size_t t = 0; t < ngroup * p->npack; t++) {
+		struct shard s = {.group = (uint32_t)(t / p->npack),
+				  .worker = g->o->worker};
+		uint32_t k = (uint32_t)(t % p->npack);
+
+		if (worker[t] != g->o->worker ||
+		    plan_fallback_reason(p, g->schema,
+					 &g->index->group[s.group]))
+			continue;
+		s.end = g->group_rows[s.group];
+		add_job(g, &s, k, k + 1);
+		for (uint32_t i = 0; i < p->pack[k].n; i++) {
+			size_t bit = s.group * nconfig + p->pack[k].config[i];
+
+			g->mine[bit / 8] |= (uint8_t)(1u << (bit % 8));
+		}
+	}
+	free(worker);
+}
+
+static bool
+owns(const void *ctx, uint32_t group, uint32_t config)
+{
+	const struct gap *g = ctx;
+	size_t bit = group * g->plan->space.nconfig + config;
+
+	return g->mine ? g->mine[bit / 8] >> (bit % 8) & 1 : g->owned[group];
+}
 
 static int
 take_shard(void *ctx, const struct shard *s)
@@ -412,7 +554,7 @@ take_shard(void *ctx, const struct shard *s)
 	g->owned[s->group] = holders_owner(&h) == g->o->worker;
 	if (h.n == 1) {
 		holders_release(&h);
-		g->whole[g->nwhole++] = *s;
+		add_job(g, s, 0, (uint32_t)g->plan->npack);
 	} else {
 		g->shared =
 		    xreallocarray(g->shared, g->nshared + 1, sizeof *g->shared);
@@ -438,6 +580,21 @@ count_views(const struct space *s)
 	return n;
 }
 
+static void
+count_owned(struct gap *g)
+{
+	struct gap_progress *p = &g->ledger.progress;
+
+	for (uint32_t i = 0; i < g->index->ngroup; i++) {
+		for (uint32_t c = 0; c < g->plan->space.nconfig; c++) {
+			if (!owns(g, i, c))
+				continue;
+			p->total++;
+			p->done += resume_done(g->resume, i, c);
+		}
+	}
+}
+
 static int
 gap_open(struct gap *g, struct error *err)
 {
@@ -451,28 +608,27 @@ gap_open(struct gap *g, struct error *err)
 	g->ledger.best = xcalloc(n, sizeof *g->ledger.best);
 	for (size_t i = 0; i < n; i++)
 		g->ledger.best[i] = NAN;
-	g->whole = xcalloc(n, sizeof *g->whole);
-	partition_shards(&p->partition, g->group_rows, g->o->worker, take_shard,
-			 g);
-	g->resume = resume_read(g->o->run, identity, g->owned, n,
-				p->space.nconfig, err);
+	g->one_group = gapturn_one_group(&p->partition.spec);
+	g->one_pack = g->one_group || p->partition.spec.isolate;
+	if (p->partition.spec.strategy == STRATEGY_MTP)
+		take_tasks(g);
+	else
+		partition_shards(&p->partition, g->group_rows, g->o->worker,
+				 take_shard, g);
+	g->resume =
+	    resume_read(&(struct resume_spec){.run = g->o->run,
+					      .plan_identity = identity,
+					      .ngroup = n,
+					      .nconfig = p->space.nconfig,
+					      .owns = owns,
+					      .ctx = g},
+			err);
 	if (g->resume == NULL)
 		return -1;
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t c = 0; g->owned[i] && c < p->space.nconfig; c++) {
-			g->ledger.progress.total++;
-			g->ledger.progress.done += resume_done(g->resume, i, c);
-		}
-	}
+	count_owned(g);
 	g->ledger.journal =
 	    journal_create(g->o->run, g->o->worker, identity, err);
-	if (g->ledger.journal == NULL)
-		return -1;
-	for (size_t i = 0; i < g->nshared; i++) {
-		if (start_shared(g, &g->shared[i], err))
-			return -1;
-	}
-	return 0;
+	return g->ledger.journal ? gapturn_open(g, err) : -1;
 }
 
 static void
@@ -488,9 +644,10 @@ gap_release(struct gap *g)
 		holders_release(&g->shared[i].holders);
 	}
 	free(g->shared);
-	free(g->whole);
+	free(g->job);
 	resume_free(g->resume);
 	free(g->owned);
+	free(g->mine);
 	free(g->ledger.best);
 	free(g->group_rows);
 }
@@ -510,8 +667,8 @@ gap_run(const struct gap_options *o, struct error *err)
 				   .stream_trials = o->stream_trials,
 				   .worker = o->worker,
 				   .by = metric_default(g.schema->task),
-				   .start_sec = clock_sec()};
-	g.checkpoint_sec = g.ledger.start_sec + o->checkpoint_sec;
+				   .start_sec = o->start_sec};
+	g.checkpoint_sec = clock_sec() + o->checkpoint_sec;
 	rc = gap_open(&g, err);
 	if (rc == 0)
 		rc = run_units(&g, err);

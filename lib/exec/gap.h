@@ -11,6 +11,15 @@
  * merges, updates and sends the next point.  Nobody waits: while a pack is
  * out, the worker computes other split units, then whole groups, and looks at
  * its sockets between blocks.
+ *
+ * What it takes of what is there: scores that others wait for, even in the
+ * midst of another pass; passes over shared groups, the one with the most work
+ * behind it first (plan/schedule.h), for which a Sequential pass over a whole
+ * group is put aside; whole groups in order.
+ *
+ * Under isolation the packs of a shared group follow one another; under dp and
+ * sp the shared groups do so as well, before whole groups.  Under mtp a worker
+ * has tasks (plan_tasks()), and keeps nothing from one to the next.
  */
 
 #include "exec/journal.h"
@@ -25,6 +34,7 @@ struct gap_options {
 	uint32_t worker;
 	uint64_t memory_bytes; /* for shards; larger ones are streamed */
 	double checkpoint_sec;
+	double start_sec;   /* clock_sec() when the run's time was 0 */
 	bool stream_trials; /* send trial records to kp-train too */
 };
 

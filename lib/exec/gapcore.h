@@ -4,8 +4,8 @@
 /*
  * gapcore - what the parts of a worker share: gap.c runs its loop, gapsum.c
  * knows how passes whose partials add are taken (Algebraic, Sampling),
- * gapwalk.c how models walk along the holders (Sequential).  For these three
- * files only.
+ * gapwalk.c how models walk along the holders (Sequential), gapturn.c when
+ * the packs of a shared group start.  For these files only.
  */
 
 #include "exec/gap.h"
@@ -18,8 +18,30 @@ struct shared {
 	struct shard shard;
 	struct holders holders;
 	struct held *held; /* NULL before it is needed and after its end */
-	size_t open;	   /* owner: configs not finished */
 	bool ended;
+	/* of its owner */
+	size_t open;	    /* configs not finished */
+	size_t running;	    /* of them, in packs that have started */
+	uint32_t next_pack; /* the first that has not started */
+	enum turn { TURN_AWAITED, TURN_HERE, TURN_OVER } turn;
+	bool due; /* in gap.due */
+	struct shared *next_due;
+};
+
+/* Packs of a group that this worker does alone. */
+struct job {
+	struct shard shard;
+	uint32_t pack, end_pack;
+};
+
+/* A pass under way.  One that cannot wait may be taken in its midst; its unit
+ * on the timeline is then cut in two. */
+struct passing {
+	struct unit unit; /* what is not on record yet */
+	bool joins;	  /* with other units of a tiny group */
+	/* What may come in between. */
+	enum yields { YIELDS_NOT, YIELDS_TO_SCORES, YIELDS_TO_SHARED } yields;
+	struct passing *outer;
 };
 
 struct gap {
@@ -30,14 +52,20 @@ struct gap {
 	const struct index *index;
 	uint64_t *group_rows; /* [ngroup] */
 	bool *owned;	      /* [ngroup] trained, and updated here */
+	uint8_t *mine;	      /* mtp: a bit per (group, config) instead */
+	bool one_pack;	      /* of a shared group at a time */
+	bool one_group;	      /* that is shared at a time, in order (dp) */
 	struct resume *resume;
 	struct ledger ledger;
 
 	struct shared *shared;
-	size_t nshared;
+	size_t nshared, nended;
+	size_t awaited;	      /* owned ones whose turn is not over */
+	struct shared *due;   /* list: those that packs may start of */
 	struct gaptask *task; /* list: of shared groups */
-	struct shard *whole;  /* groups held whole, in order */
-	size_t nwhole, next_whole, next_pack;
+	struct job *job;      /* of groups held whole, in order */
+	size_t njob, job_cap, next_job;
+	uint32_t next_pack; /* of that job */
 	struct held *whole_held;
 	struct gaptask *whole_task; /* list, like task: of one pack */
 	uint64_t resident_bytes;    /* estimate, of shared groups */
@@ -45,7 +73,8 @@ struct gap {
 
 	double look_sec, checkpoint_sec, progress_sec;
 	bool stop;
-	struct error *err; /* of the pass under way */
+	struct passing *passing; /* NULL: no pass is under way */
+	struct error *err;	 /* of it */
 };
 
 /* --- gap.c --- */
@@ -68,8 +97,24 @@ int gap_configs_finished(struct gap *g, uint32_t group, size_t n,
 struct gaptask *gap_new_task(struct gap *g, struct held *h, uint32_t pack,
 			     const uint32_t *config, uint32_t n,
 			     struct error *err);
-/* Looks at the sockets if it is time; 1: stop this pass, -1: error. */
-int gap_breathe(struct gap *g);
+/* The configs of a pack that its owner has not finished; how many. */
+uint32_t gap_unfinished(const struct gap *g, uint32_t group,
+			const struct plan_pack *p,
+			uint32_t config[PACK_LANES_MAX]);
+/* A pack of a group that this worker owns, at its first pass. */
+int gap_start_pack(struct gap *g, struct held *h, uint32_t pack,
+		   const uint32_t *config, uint32_t n, struct error *err);
+/* The pass of t over its own rows begins, for so many epochs with it; and is
+ * over, with what followed from it. */
+void gap_pass_begin(struct gap *g, struct passing *p, const struct gaptask *t,
+		    uint32_t epoch);
+void gap_pass_end(struct gap *g, struct passing *p);
+/* Rows of the pass under way have been seen.  Looks at the sockets if it is
+ * time, and takes passes that have come and cannot wait; 1: stop this pass,
+ * -1: error. */
+int gap_breathe(struct gap *g, uint64_t rows);
+/* The group has ended at its owner: all its holders forget it. */
+int gap_end_shared(struct gap *g, struct shared *s, struct error *err);
 
 /* --- gapsum.c --- */
 /* The n configs of a pack of a group that this worker owns. */
@@ -78,6 +123,17 @@ int gapsum_start(struct gap *g, struct held *h, uint32_t pack,
 int gapsum_pass(struct gap *g, struct gaptask *t, struct error *err);
 int gapsum_request(struct gap *g, const struct message *m, struct error *err);
 int gapsum_reply(struct gap *g, const struct message *m, struct error *err);
+
+/* --- gapturn.c --- */
+/* What may start first. */
+int gapturn_open(struct gap *g, struct error *err);
+/* Configs of an owned group have finished: perhaps another pack is due. */
+void gapturn_finished(struct gap *g, struct shared *s);
+/* An owned group has ended. */
+int gapturn_ended(struct gap *g, struct shared *s, struct error *err);
+/* Starts the packs that are due. */
+int gapturn_start(struct gap *g, struct error *err);
+int gapturn_message(struct gap *g, const struct message *m, struct error *err);
 
 /* --- gapwalk.c --- */
 int gapwalk_start(struct gap *g, struct held *h, uint32_t pack,

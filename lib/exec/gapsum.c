@@ -152,29 +152,27 @@ static int
 pass_piece(void *ctx, const struct rows *train, const struct rows *holdout)
 {
 	struct pass *p = ctx;
+	const struct learner *l = p->t->held->learner;
 
 	gaptask_piece(p->t, train, holdout);
-	return gap_breathe(p->g);
+	return gap_breathe(p->g, l->rows_count(train) + l->rows_count(holdout));
 }
 
 int
 gapsum_pass(struct gap *g, struct gaptask *t, struct error *err)
 {
-	struct pass p = {g, t};
-	struct transport *tr = g->o->transport;
-	uint64_t sent = tr->ops->bytes_sent(tr);
-	double start = ledger_now(&g->ledger);
+	struct pass pass = {g, t};
+	struct passing p;
 	int rc;
 
-	rc = shardrows_pass(t->rows, pass_piece, &p, err);
-	if (rc)
-		return rc < 0 ? -1 : 0; /* 1: stopping */
-	t->own_pending = false;
-	ledger_unit(&g->ledger, t,
-		    &(struct unit_part){t->sequence, start,
-					tr->ops->bytes_sent(tr) - sent,
-					shardrows_count(t->rows)});
-	return task_advance(g, t, err);
+	gap_pass_begin(g, &p, t, t->sequence);
+	rc = shardrows_pass(t->rows, pass_piece, &pass, err);
+	if (rc == 0) {
+		t->own_pending = false;
+		rc = task_advance(g, t, err);
+	}
+	gap_pass_end(g, &p);
+	return rc < 0 ? -1 : 0; /* 1: stopping */
 }
 
 /* --- messages --- */

@@ -217,7 +217,7 @@ walk_piece(void *ctx, const struct rows *r, const uint32_t *order, size_t n)
 
 	w->t->ops->step(w->t->pack, r, order, n, NULL);
 	w->t->at.row += n;
-	return gap_breathe(w->g);
+	return gap_breathe(w->g, n);
 }
 
 static int
@@ -226,7 +226,7 @@ score_piece(void *ctx, const struct rows *train, const struct rows *holdout)
 	struct walking *w = ctx;
 
 	gaptask_piece(w->t, train, holdout);
-	return gap_breathe(w->g);
+	return gap_breathe(w->g, w->t->held->learner->rows_count(holdout));
 }
 
 /* The shard has been learnt from. */
@@ -261,24 +261,21 @@ gapwalk_pass(struct gap *g, struct gaptask *t, struct error *err)
 				      .batch = t->ops->batch(t->pack),
 				      .piece = walk_piece,
 				      .ctx = &w};
-	struct unit_part part = {.start_sec = ledger_now(&g->ledger)};
-	struct transport *tr = g->o->transport;
-	uint64_t sent = tr->ops->bytes_sent(tr);
 	bool walks = t->kind == PASS_WALK;
+	struct passing p;
 	int rc;
 
+	gap_pass_begin(g, &p, t, t->at.epoch + walks);
 	if (walks)
 		rc = shardwalk_run(t->walk, &pass, err);
 	else
 		rc = shardrows_pass(t->rows, score_piece, &w, err);
-	part.epoch = t->at.epoch + walks;
-	part.rows = walks ? t->at.row - pass.skip : shardrows_count(t->rows);
-	part.sent_bytes = tr->ops->bytes_sent(tr) - sent;
-	ledger_unit(&g->ledger, t, &part);
-	if (rc)
-		return rc < 0 ? -1 : 0; /* 1: stopping */
-	t->own_pending = false;
-	return walks ? walk_advance(g, t, err) : score_advance(g, t, err);
+	if (rc == 0) {
+		t->own_pending = false;
+		rc = walks ? walk_advance(g, t, err) : score_advance(g, t, err);
+	}
+	gap_pass_end(g, &p);
+	return rc < 0 ? -1 : 0; /* 1: stopping */
 }
 
 /* --- start --- */

@@ -11,6 +11,7 @@
  *	REQUEST  a pass to take: struct gap_request, then the pack's point
  *	REPLY    group, pack, sequence; then the partial and metrics
  *	END      group: it is finished, forget its rows
+ *	TURN     group: those before it are, its owner may start (dp, sp)
  *
  * and, of Sequential packs, all starting with a struct gap_walk:
  *
@@ -40,6 +41,7 @@ enum gap_tag {
 	TAG_SCORE,
 	TAG_SCORES,
 	TAG_END,
+	TAG_TURN,
 	TAG_PROGRESS,
 	TAG_TRIAL,
 	TAG_DONE,

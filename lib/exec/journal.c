@@ -14,10 +14,11 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-#define JOURNAL_VERSION 2
+#define JOURNAL_VERSION 3
 #define TRIAL_BYTES 36
 #define PROGRESSIVE UINT32_C(256) /* a bit of DONE's status */
-#define UNIT_BYTES 48
+#define UNIT_BYTES 56
+#define UNIT_BYTES_V2 48 /* no shard, no kind */
 /* Records buffered beyond this are worth a frame of their own. */
 #define BATCH_BYTES (1u << 20)
 
@@ -197,6 +198,8 @@ journal_add_unit(struct journal *j, const struct unit *u)
 	put_f64(&j->units, u->end_sec);
 	put_u64(&j->units, u->rows);
 	put_u64(&j->units, u->bytes_sent);
+	put_u32(&j->units, u->shard);
+	put_u32(&j->units, (uint32_t)u->kind);
 	if (j->units.len >= BATCH_BYTES)
 		close_batch(j, &j->units, FRAME_UNITS);
 }
@@ -297,10 +300,13 @@ read_trials(struct cursor c, const struct journal_reader *r)
 }
 
 static int
-read_units(struct cursor c, const struct journal_reader *r)
+read_units(struct cursor c, uint32_t version, const struct journal_reader *r,
+	   bool *bad)
 {
-	while (r->unit && cursor_left(&c) > 0) {
-		struct unit u;
+	*bad = cursor_left(&c) % (version < 3 ? UNIT_BYTES_V2 : UNIT_BYTES);
+	while (!*bad && r->unit && cursor_left(&c) > 0) {
+		struct unit u = {0};
+		uint32_t kind = UNIT_TRAIN;
 		int rc;
 
 		u.worker = get_u32(&c);
@@ -311,6 +317,14 @@ read_units(struct cursor c, const struct journal_reader *r)
 		u.end_sec = get_f64(&c);
 		u.rows = get_u64(&c);
 		u.bytes_sent = get_u64(&c);
+		if (version >= 3) {
+			u.shard = get_u32(&c);
+			kind = get_u32(&c);
+		}
+		*bad = kind > UNIT_LOAD;
+		if (*bad)
+			return 0;
+		u.kind = (enum unit_kind)kind;
 		rc = r->unit(r->ctx, &u);
 		if (rc)
 			return rc;
@@ -358,8 +372,7 @@ read_frame(const struct frame *f, uint32_t version,
 		*bad = f->payload_bytes % TRIAL_BYTES != 0;
 		return *bad ? 0 : read_trials(c, r);
 	case FRAME_UNITS:
-		*bad = f->payload_bytes % UNIT_BYTES != 0;
-		return *bad ? 0 : read_units(c, r);
+		return read_units(c, version, r, bad);
 	case FRAME_STATE:
 		return read_state(c, version, r, bad);
 	case FRAME_DONE:

@@ -28,31 +28,31 @@ send_parent(struct ledger *l, enum gap_tag tag, const struct strbuf *sb,
 void
 ledger_close_unit(struct ledger *l)
 {
-	if (l->unit.rows > 0)
+	if (l->has_unit)
 		journal_add_unit(l->journal, &l->unit);
-	l->unit.rows = 0;
+	l->has_unit = false;
 }
 
 void
-ledger_unit(struct ledger *l, const struct gaptask *t,
-	    const struct unit_part *part)
+ledger_unit(struct ledger *l, const struct unit *u, bool joins)
 {
-	struct unit *u = &l->unit;
-	uint32_t group = t->held->shard.group;
-	double end = ledger_now(l);
+	uint64_t sent = l->transport->ops->bytes_sent(l->transport);
+	struct unit *last = &l->unit;
+	double now = ledger_now(l);
 
-	if (u->rows == 0 || u->group != group || u->pack != t->pack_number ||
-	    end - u->start_sec > UNIT_SEC) {
+	if (!l->has_unit || !joins || last->group != u->group ||
+	    last->pack != u->pack || now - last->start_sec > UNIT_SEC) {
 		ledger_close_unit(l);
-		*u = (struct unit){.worker = l->worker,
-				   .group = group,
-				   .pack = t->pack_number,
-				   .start_sec = part->start_sec};
+		*last = *u;
+		last->bytes_sent = 0;
+		l->has_unit = true;
+	} else {
+		last->epoch = u->epoch;
+		last->rows += u->rows;
 	}
-	u->epoch = part->epoch;
-	u->end_sec = end;
-	u->rows += part->rows;
-	u->bytes_sent += part->sent_bytes;
+	last->end_sec = now;
+	last->bytes_sent += sent - l->sent_bytes;
+	l->sent_bytes = sent;
 }
 
 int
@@ -63,12 +63,9 @@ ledger_trial(struct ledger *l, const struct gaptask *t, uint32_t lane,
 	/* The last epoch of a model that walks is scored in full. */
 	bool full = t->kind == PASS_SCORE && (t->ended >> lane & 1);
 	const struct metric *m = full ? t->full[lane] : t->light[lane];
-	struct trial tr = {t->held->shard.group,
-			   t->config[lane],
-			   r->epoch,
-			   r->loss,
-			   metric_value(m, t->by),
-			   ledger_now(l)};
+	struct trial tr = {
+	    t->held->shard.group,   t->config[lane], r->epoch, r->loss,
+	    metric_value(m, t->by), ledger_now(l)};
 	struct strbuf sb = STRBUF_INIT;
 	int rc = 0;
 

@@ -15,25 +15,23 @@ struct ledger {
 	struct transport *transport; /* to kp-train */
 	bool stream_trials;
 	uint32_t worker;
-	double start_sec; /* clock at the worker's start */
+	double start_sec; /* clock when the run's time was 0 */
 	struct gap_progress progress;
 	enum metric_kind by; /* the default metric */
 	double *best;	     /* [ngroup] best value so far, NaN: none */
-	struct unit unit;    /* being extended; rows 0: none */
+	struct unit unit;    /* to be put down, if there is one */
+	bool has_unit;
+	uint64_t sent_bytes; /* at the end of the unit before */
 };
 
-/* Seconds since the worker's start. */
+/* Seconds since the run's start; the time between two sittings of a run does
+ * not count. */
 double ledger_now(const struct ledger *l);
 
-/* A pass of t, over so many rows.  It joins the unit before it if that was of
- * the same task, so that tiny groups cost one record, not one an epoch. */
-struct unit_part {
-	uint32_t epoch;
-	double start_sec; /* to now */
-	uint64_t sent_bytes, rows;
-};
-void ledger_unit(struct ledger *l, const struct gaptask *t,
-		 const struct unit_part *part);
+/* A unit of work that ends now; what has been sent since the one before is its.
+ * If it `joins`, it becomes part of the one before it if that was of the same
+ * pack, so that tiny groups cost one record, not two an epoch. */
+void ledger_unit(struct ledger *l, const struct unit *u, bool joins);
 void ledger_close_unit(struct ledger *l);
 
 /* The epoch that the last update of a lane was. */

@@ -7,8 +7,7 @@
 #include "base/rng.h"
 
 struct resume {
-	const bool *owned;
-	size_t ngroup, nconfig;
+	struct resume_spec spec;
 	uint8_t *done;		  /* a bit per (group, config) */
 	struct trial_state *slot; /* state NULL: empty; [nslot] open addressing,
 				     a power of two */
@@ -18,13 +17,16 @@ struct resume {
 static size_t
 bit_of(const struct resume *r, uint32_t group, uint32_t config)
 {
-	return (size_t)group * r->nconfig + config;
+	return (size_t)group * r->spec.nconfig + config;
 }
 
 static bool
 known(const struct resume *r, uint32_t group, uint32_t config)
 {
-	return group < r->ngroup && config < r->nconfig && r->owned[group];
+	const struct resume_spec *s = &r->spec;
+
+	return group < s->ngroup && config < s->nconfig &&
+	       (s->owns == NULL || s->owns(s->ctx, group, config));
 }
 
 static struct trial_state *
@@ -88,19 +90,16 @@ take_state(void *ctx, const struct trial_state *t)
 }
 
 struct resume *
-resume_read(const char *run, uint64_t plan_identity, const bool *owned,
-	    size_t ngroup, size_t nconfig, struct error *err)
+resume_read(const struct resume_spec *spec, struct error *err)
 {
 	struct resume *r = xcalloc(1, sizeof *r);
 	struct journal_reader reader = {
 	    .done = take_done, .state = take_state, .ctx = r};
 
-	r->owned = owned;
-	r->ngroup = ngroup;
-	r->nconfig = nconfig;
-	r->done = xcalloc(ngroup * nconfig / 8 + 1, 1);
+	r->spec = *spec;
+	r->done = xcalloc(spec->ngroup * spec->nconfig / 8 + 1, 1);
 	grow(r);
-	if (journal_read(run, plan_identity, &reader, err)) {
+	if (journal_read(spec->run, spec->plan_identity, &reader, err)) {
 		resume_free(r);
 		return NULL;
 	}

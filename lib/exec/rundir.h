@@ -21,7 +21,8 @@ struct run_summary {
 	/* Of a stream, if this call saw the end of its first epoch: training
 	 * rows of its groups, and how many of them came in it. */
 	uint64_t rows_told, rows_came;
-	double sec; /* of the last incarnation */
+	double sec;    /* of the last incarnation */
+	double at_sec; /* when the last unit of work on record ended */
 };
 
 /* Told that RUN is held by a process ("unknown": not yet written there). */

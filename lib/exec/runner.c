@@ -35,6 +35,7 @@ struct run {
 	struct trialfile *trials; /* NULL: not asked for */
 	double stop_sec;   /* when the workers were asked to stop; 0: not */
 	double failed_sec; /* when a failure was first seen; 0: none */
+	double before_sec; /* what earlier sittings took */
 };
 
 /* --- messages of workers --- */
@@ -162,8 +163,19 @@ watch(struct run *r)
 
 struct tally {
 	size_t nconfig, ngroup;
-	uint8_t *seen; /* [ngroup][nconfig] 0: not, 1: good, 2: failed */
+	uint8_t *seen;	/* [ngroup][nconfig] 0: not, 1: good, 2: failed */
+	double end_sec; /* of the last unit of work on record */
 };
+
+static int
+tally_unit(void *ctx, const struct unit *u)
+{
+	struct tally *t = ctx;
+
+	if (u->end_sec > t->end_sec)
+		t->end_sec = u->end_sec;
+	return 0;
+}
 
 static int
 tally_done(void *ctx, const struct trial_done *d)
@@ -201,13 +213,15 @@ runner_summarise(const char *run, const struct plan *plan,
 {
 	const struct index *ix = dataset_index(data);
 	const struct schema *schema = dataset_schema(data);
-	struct tally t = {plan->space.nconfig, ix->ngroup, NULL};
-	struct journal_reader reader = {.done = tally_done, .ctx = &t};
+	struct tally t = {.nconfig = plan->space.nconfig, .ngroup = ix->ngroup};
+	struct journal_reader reader = {
+	    .done = tally_done, .unit = tally_unit, .ctx = &t};
 	int rc;
 
 	t.seen = xcalloc(t.ngroup * t.nconfig + 1, 1);
 	rc = journal_read(run, plan_identity(plan), &reader, err);
 	sum->groups = ix->ngroup;
+	sum->at_sec = t.end_sec;
 	for (size_t g = 0; rc == 0 && g < ix->ngroup; g++) {
 		if (plan_fallback_reason(plan, schema, &ix->group[g]))
 			sum->fallback++;
@@ -243,9 +257,10 @@ run_workers(struct run *r, struct error *err)
 				    .group_rows = rows,
 				    .program = o->worker_program,
 				    .run = o->run,
-				    .data = dataset_path(o->data),
+				    .data = o->data,
 				    .memory_bytes = o->memory_bytes,
 				    .checkpoint_sec = o->checkpoint_sec,
+				    .start_sec = clock_sec() - r->before_sec,
 				    .stream_trials = o->trials != NULL};
 	int rc;
 
@@ -295,6 +310,7 @@ run_locked(struct run *r, struct run_summary *sum, struct error *err)
 		if (rundir_drop_summary(o->run, err))
 			return -1;
 	}
+	r->before_sec = so_far.at_sec;
 	stopsignal_catch();
 	if (run_workers(r, err) || close_trials(r, err))
 		return -1;

@@ -508,12 +508,13 @@ static int
 journal_has_all(const struct streamrun *r, bool *all, struct error *err)
 {
 	size_t n = r->rows.n, nconfig = r->plan->space.nconfig;
-	bool *owned = xcalloc(n, sizeof *owned);
-	struct resume *done;
+	const struct resume_spec spec = {.run = r->o->run,
+					 .plan_identity =
+					     plan_identity(r->plan),
+					 .ngroup = n,
+					 .nconfig = nconfig};
+	struct resume *done = resume_read(&spec, err);
 
-	memset(owned, true, n);
-	done = resume_read(r->o->run, plan_identity(r->plan), owned, n, nconfig,
-			   err);
 	*all = done != NULL;
 	for (uint32_t i = 0; done && r->data && i < n; i++) {
 		if (streamgroup_fallback(r->order[i]))
@@ -522,7 +523,6 @@ journal_has_all(const struct streamrun *r, bool *all, struct error *err)
 			*all &= streamgroup_config_open(r->order[i], c) ||
 				resume_done(done, i, c);
 	}
-	free(owned);
 	resume_free(done);
 	return done ? 0 : -1;
 }
@@ -685,7 +685,7 @@ learn(struct streamrun *r, struct error *err)
 		return -1;
 	r->journal = journal_create(o->run, 0, identity, err);
 	r->feed = r->journal ? streamfeed_new(o->stream, err) : NULL;
-	r->save_sec = r->start_sec + o->checkpoint_sec;
+	r->save_sec = clock_sec() + o->checkpoint_sec;
 	r->progress = progress_new("rows", 0);
 	rc = r->feed ? take_events(r, err) : -1;
 	progress_free(r->progress);
@@ -742,6 +742,7 @@ run_locked(struct streamrun *r, struct run_summary *sum, struct error *err)
 		if (rundir_drop_summary(run, err))
 			return -1;
 	}
+	r->start_sec -= so_far.at_sec;
 	stopsignal_catch();
 	if (learn(r, err) || close_trials(r, err))
 		return -1;
@@ -751,7 +752,7 @@ run_locked(struct streamrun *r, struct run_summary *sum, struct error *err)
 				    .rows_came = r->rows_came};
 	if (runner_summarise(run, r->plan, r->data, sum, err))
 		return -1;
-	sum->sec = clock_sec() - r->start_sec;
+	sum->sec = clock_sec() - r->start_sec - so_far.at_sec;
 	if (rundir_save_summary(run, sum, err))
 		return -1;
 	streamsave_remove(r->save);

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "exec/gaptask.h"
+#include "exec/gapturn.h"
 
 /* A socket pair between workers a and b, or between a and us (b == n). */
 struct link {
@@ -86,6 +87,31 @@ link_shard(void *ctx, const struct shard *s)
 	return rc ? -1 : 0;
 }
 
+/* Where groups take turns, the owner of each tells that of the next. */
+static int
+link_turns(struct links *l, const struct workers_spec *spec, struct error *err)
+{
+	const struct partition *pt = &spec->plan->partition;
+	const struct gapturn_spec turns = {spec->plan, spec->data,
+					   spec->group_rows};
+	uint32_t ngroup = (uint32_t)dataset_index(spec->data)->ngroup;
+	uint32_t before = UINT32_MAX, group = 0;
+
+	if (!gapturn_one_group(&pt->spec))
+		return 0;
+	while ((group = gapturn_next(&turns, group)) < ngroup) {
+		uint32_t n = partition_nholder(pt, spec->group_rows, group);
+		uint32_t owner =
+		    partition_holder(pt, spec->group_rows, group++, n - 1)
+			.worker;
+
+		if (before != UINT32_MAX && add_link(l, before, owner, err))
+			return -1;
+		before = owner;
+	}
+	return 0;
+}
+
 static int
 make_links(struct links *l, const struct workers_spec *spec, uint32_t n,
 	   struct error *err)
@@ -99,7 +125,7 @@ make_links(struct links *l, const struct workers_spec *spec, uint32_t n,
 				     w, link_shard, &walk))
 			return -1;
 	}
-	return 0;
+	return link_turns(l, spec, err);
 }
 
 static void
@@ -136,9 +162,10 @@ exec_worker(const struct workers_spec *spec, const struct links *l, uint32_t w,
 	    uint32_t n)
 {
 	char rank[16], size[16], parent[16], memory[32], checkpoint[32];
+	char start[32];
 	struct strbuf peers = STRBUF_INIT;
 	int parent_fd = -1;
-	const char *argv[20];
+	const char *argv[24];
 	int i = 0;
 
 	describe_links(l, w, n, &peers, &parent_fd);
@@ -147,6 +174,7 @@ exec_worker(const struct workers_spec *spec, const struct links *l, uint32_t w,
 	snprintf(parent, sizeof parent, "%d", parent_fd);
 	snprintf(memory, sizeof memory, "%" PRIu64, spec->memory_bytes);
 	snprintf(checkpoint, sizeof checkpoint, "%.17g", spec->checkpoint_sec);
+	snprintf(start, sizeof start, "%.17g", spec->start_sec);
 	argv[i++] = spec->program;
 	argv[i++] = "--worker";
 	argv[i++] = rank;
@@ -161,7 +189,9 @@ exec_worker(const struct workers_spec *spec, const struct links *l, uint32_t w,
 	argv[i++] = "--checkpoint";
 	argv[i++] = checkpoint;
 	argv[i++] = "--data";
-	argv[i++] = spec->data;
+	argv[i++] = dataset_path(spec->data);
+	argv[i++] = "--start";
+	argv[i++] = start;
 	if (spec->stream_trials)
 		argv[i++] = "--trials";
 	argv[i++] = "--";

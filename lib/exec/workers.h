@@ -34,9 +34,10 @@ struct workers_spec {
 	const uint64_t *group_rows;
 	const char *program; /* kp-gap-worker */
 	const char *run;
-	const char *data; /* dataset path */
+	const struct dataset *data;
 	uint64_t memory_bytes;
 	double checkpoint_sec;
+	double start_sec; /* clock_sec() when the run's time was 0 */
 	bool stream_trials;
 };
 

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "plan/tasks.h"
 
 #define PLAN_VERSION 1
 #define PLAN_BYTES_MAX ((size_t)1 << 30)
@@ -142,7 +143,8 @@ void
 plan_make_packs(struct plan *p)
 {
 	struct classes c;
-	uint32_t width = p->pack_width;
+	uint32_t width =
+	    p->partition.spec.strategy == STRATEGY_MTP ? 1 : p->pack_width;
 	size_t want = split_packs_wanted(p);
 
 	free(p->pack);
@@ -235,6 +237,21 @@ plan_identity(const struct plan *p)
 	value = hash64(text.buf, text.len);
 	strbuf_release(&text);
 	return value;
+}
+
+uint32_t *
+plan_tasks(const struct plan *p, const struct schema *s, const struct index *ix)
+{
+	uint64_t *rows = partition_rows(ix);
+	uint32_t *worker;
+
+	for (size_t i = 0; i < ix->ngroup; i++) {
+		if (plan_fallback_reason(p, s, &ix->group[i]))
+			rows[i] = 0;
+	}
+	worker = tasks_assign(rows, ix->ngroup, p->npack, p->partition.workers);
+	free(rows);
+	return worker;
 }
 
 const char *

@@ -9,7 +9,7 @@
  *
  * Order of work on a worker: units of groups that it shares with others
  * first, then its whole groups by ordinal, each with its packs in turn, all
- * epochs of one before the next.
+ * epochs of one before the next.  Under mtp its tasks instead.
  */
 
 #include "plan/partition.h"
@@ -42,11 +42,17 @@ struct plan {
 /* Packs the configs of plan->space: equal pack parameters together, in order,
  * split evenly under the width.  Split groups get more packs where whole ones
  * would have too few to compute one while another travels: at least 2 if
- * there are 2 configs, and as many as holders if configs are Sequential. */
+ * there are 2 configs, and as many as holders if configs are Sequential.
+ * Under mtp packs are of one config. */
 void plan_make_packs(struct plan *p);
 /* The packs of a group; split: more than one worker holds rows of it. */
 const struct plan_pack *plan_packs(const struct plan *p, bool split, size_t *n);
 void plan_release(struct plan *p);
+/* mtp: the worker of pack k of group i at [i * npack + k], by all rows of the
+ * group (plan/tasks.h); groups that fall back have none to do.  The caller
+ * frees. */
+uint32_t *plan_tasks(const struct plan *p, const struct schema *s,
+		     const struct index *ix);
 /* How a config is trained. */
 static inline const struct pack_ops *
 plan_ops(const struct plan *p, uint32_t config)

@@ -169,8 +169,9 @@ struct use {
 	uint32_t n;
 };
 
-/* A resumed run counts its time anew, and a worker's units follow one another:
- * one that begins before the last has ended belongs to a later sitting. */
+/* Old journals of a resumed run count the time of each sitting anew, and a
+ * worker's units follow one another: one that begins before the last has ended
+ * belongs to a later sitting. */
 static int
 add_unit(void *ctx, const struct unit *u)
 {

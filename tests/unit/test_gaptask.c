@@ -8,9 +8,13 @@
 static struct gaptask
 place(uint32_t worker, uint32_t n)
 {
+	uint32_t all[HOLDERS];
+	const struct holders h = {.worker = all, .n = n, .own = worker - FIRST};
 	struct gaptask t = {0};
 
-	gaptask_place(&t, worker, FIRST, FIRST + n - 1);
+	for (uint32_t i = 0; i < n; i++)
+		all[i] = FIRST + i;
+	gaptask_place(&t, &h);
 	return t;
 }
 

@@ -69,9 +69,12 @@ add_state(struct journal *j, uint32_t group, uint32_t config, uint32_t epoch,
 static int
 see_unit(void *ctx, const struct unit *u)
 {
-	strbuf_addf(ctx, "unit %u %u %u %u %g %g %llu %llu\n", u->worker,
-		    u->group, u->pack, u->epoch, u->start_sec, u->end_sec,
-		    (unsigned long long)u->rows,
+	strbuf_addf(ctx, "unit %u %u %u %u.%u %s %g %g %llu %llu\n", u->worker,
+		    u->group, u->pack, u->epoch, u->shard,
+		    u->kind == UNIT_LOAD    ? "load"
+		    : u->kind == UNIT_SCORE ? "score"
+					    : "train",
+		    u->start_sec, u->end_sec, (unsigned long long)u->rows,
 		    (unsigned long long)u->bytes_sent);
 	return 0;
 }
@@ -109,7 +112,7 @@ static const char some_seen[] = "state 3 4 5 [half]\n"
 				"1.5 \"why\" [whole]\n"
 				"trial 1 2 3 0.5 nan 7\n"
 				"trial 1 2 4 0.25 0.75 8\n"
-				"unit 0 1 2 3 0.5 1.5 100 200\n";
+				"unit 0 1 2 3.4 load 0.5 1.5 100 200\n";
 
 /* One record or two of each kind, in the run's next file of worker 0. */
 static void
@@ -123,6 +126,8 @@ write_some(void)
 			 .group = 1,
 			 .pack = 2,
 			 .epoch = 3,
+			 .shard = 4,
+			 .kind = UNIT_LOAD,
 			 .start_sec = 0.5,
 			 .end_sec = 1.5,
 			 .rows = 100,
@@ -406,14 +411,14 @@ openings(void)
 	CHECK_ERROR(
 	    journal_read_bytes(bytes.buf, bytes.len, "j", PLAN, &r, &err), err,
 	    EXIT_CORRUPT, "j: not a journal");
-	put_u32(&head, 3);
+	put_u32(&head, 4);
 	put_u32(&head, 0);
 	put_u64(&head, PLAN);
 	strbuf_reset(&bytes);
 	frame_add(&bytes, FRAME_JOURNAL, head.buf, head.len);
 	CHECK_ERROR(
 	    journal_read_bytes(bytes.buf, bytes.len, "j", PLAN, &r, &err), err,
-	    EXIT_CORRUPT, "j: journal version 3, this program reads 1 to 2");
+	    EXIT_CORRUPT, "j: journal version 4, this program reads 1 to 3");
 	strbuf_release(&bytes);
 	strbuf_release(&head);
 }
@@ -456,6 +461,25 @@ reader_stops(void)
 	io_remove_tree(run);
 }
 
+static bool
+owns(const void *ctx, uint32_t group, uint32_t config)
+{
+	(void)config;
+	return ((const bool *)ctx)[group];
+}
+
+static struct resume *
+read_back(const bool *owned, size_t ngroup, size_t nconfig, struct error *err)
+{
+	return resume_read(&(struct resume_spec){.run = run,
+						 .plan_identity = PLAN,
+						 .ngroup = ngroup,
+						 .nconfig = nconfig,
+						 .owns = owns,
+						 .ctx = owned},
+			   err);
+}
+
 /* What resume_read() keeps of the states and DONE records given. */
 static void
 resume_keeps(void)
@@ -480,7 +504,7 @@ resume_keeps(void)
 	add_state(j, 2, 1, 2, "two", 3);
 	CHECK_OK(journal_close(j, &err), err);
 
-	r = resume_read(run, PLAN, owned, 3, 2, &err);
+	r = read_back(owned, 3, 2, &err);
 	CHECK(r != NULL);
 	CHECK(resume_done(r, 0, 1));
 	CHECK(!resume_done(r, 0, 0));
@@ -510,7 +534,7 @@ many_states(void)
 		add_state(j, g, g % 3, 1, &g, sizeof g);
 	}
 	CHECK_OK(journal_close(j, &err), err);
-	r = resume_read(run, PLAN, owned, 2000, 3, &err);
+	r = read_back(owned, 2000, 3, &err);
 	for (uint32_t g = 0; g < 2000; g++) {
 		const struct trial_state *t = resume_state(r, g, g % 3);
 
@@ -582,6 +606,50 @@ version_1(void)
 	strbuf_release(&seen);
 }
 
+/* Units of version 2 are without shard and kind; of this one, the kind is
+ * known. */
+static void
+units(void)
+{
+	struct strbuf bytes = STRBUF_INIT, sb = STRBUF_INIT;
+	struct strbuf seen = STRBUF_INIT;
+	struct journal_reader r = {.unit = see_unit, .ctx = &seen};
+	struct error err = ERROR_NONE;
+
+	for (uint32_t version = 2; version <= 3; version++) {
+		strbuf_reset(&bytes);
+		strbuf_reset(&sb);
+		put_u32(&sb, version);
+		put_u32(&sb, 0);
+		put_u64(&sb, PLAN);
+		frame_add(&bytes, FRAME_JOURNAL, sb.buf, sb.len);
+		strbuf_reset(&sb);
+		for (uint32_t i = 1; i <= 4; i++)
+			put_u32(&sb, i);
+		put_f64(&sb, 0.5);
+		put_f64(&sb, 1.5);
+		put_u64(&sb, 6);
+		put_u64(&sb, 7);
+		if (version == 3) {
+			put_u32(&sb, 8);
+			put_u32(&sb, 9);
+		}
+		frame_add(&bytes, FRAME_UNITS, sb.buf, sb.len);
+		if (version == 2)
+			CHECK_OK(journal_read_bytes(bytes.buf, bytes.len, "j",
+						    PLAN, &r, &err),
+				 err);
+		else
+			CHECK_ERROR(journal_read_bytes(bytes.buf, bytes.len,
+						       "j", PLAN, &r, &err),
+				    err, EXIT_CORRUPT, "j: damaged at byte 40");
+	}
+	CHECK_STR(seen.buf, "unit 1 2 3 4.0 train 0.5 1.5 6 7\n");
+	strbuf_release(&bytes);
+	strbuf_release(&sb);
+	strbuf_release(&seen);
+}
+
 /* The furthest is the one of most epochs, then legs, then rows. */
 static void
 furthest(void)
@@ -601,7 +669,7 @@ furthest(void)
 		journal_add_state(j, &s);
 	}
 	CHECK_OK(journal_close(j, &err), err);
-	r = resume_read(run, PLAN, owned, 1, 1, &err);
+	r = read_back(owned, 1, 1, &err);
 	CHECK(position_compare(&resume_state(r, 0, 0)->at, &at[2]) == 0);
 	resume_free(r);
 	io_remove_tree(run);
@@ -611,6 +679,7 @@ int
 main(void)
 {
 	check_run("states of version 1 are read", version_1);
+	check_run("units of version 2 are read, unknown kinds are not", units);
 	check_run("the furthest state is kept", furthest);
 	check_run("every kind of record comes back", round_trip);
 	check_run("nothing is on disk before a flush", flush_writes);
