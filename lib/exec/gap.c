@@ -185,7 +185,6 @@ gap_configs_finished(struct gap *g, uint32_t group, size_t n, struct error *err)
 {
 	struct shared *s = gap_find_shared(g, group);
 
-	ledger_close_unit(&g->ledger);
 	if (s == NULL || n == 0)
 		return 0;
 	s->open -= n;

@@ -40,10 +40,13 @@ ledger_unit(struct ledger *l, const struct unit *u, bool joins)
 	struct unit *last = &l->unit;
 	double now = ledger_now(l);
 
-	if (!l->has_unit || !joins || last->group != u->group ||
-	    last->pack != u->pack || now - last->start_sec > UNIT_SEC) {
+	if (!l->has_unit || !joins || last->kind == UNIT_LOAD ||
+	    last->group != u->group || last->pack != u->pack ||
+	    now - last->start_sec > UNIT_SEC) {
 		ledger_close_unit(l);
 		*last = *u;
+		if (joins)
+			last->kind = UNIT_TRAIN;
 		last->bytes_sent = 0;
 		l->has_unit = true;
 	} else {

@@ -30,7 +30,8 @@ double ledger_now(const struct ledger *l);
 
 /* A unit of work that ends now; what has been sent since the one before is its.
  * If it `joins`, it becomes part of the one before it if that was of the same
- * pack, so that tiny groups cost one record, not two an epoch. */
+ * pack, so that tiny groups cost one record, not two an epoch; such are of the
+ * kind UNIT_TRAIN. */
 void ledger_unit(struct ledger *l, const struct unit *u, bool joins);
 void ledger_close_unit(struct ledger *l);
 
