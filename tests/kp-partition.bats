@@ -4,6 +4,7 @@ load helper
 # them training rows.
 make_data() {
 	local pair
+	rm -rf data
 	echo g,x,y >in.csv
 	for pair; do
 		# shellcheck disable=SC2086
@@ -71,6 +72,142 @@ make_data() {
 	0-2                    10  c
 	END
 	diff got want
+}
+
+# partition OPTION...: what is left of the partition without its hashes, on one
+# line.
+partition() {
+	kp-partition "$@" data | jq -c 'del(.kp, .version, .data, .fingerprint,
+	    .assignment, .groups, .rows)'
+}
+
+@test "each strategy is told in the partition" {
+	make_data 'a 5' 'b 100' 'c 10' 'd 3'
+	equal "$(partition -p 2)" '{"strategy":"gl","capacity":"exact","isolate":"none","workers":2,"cuts":[[0,0],[1,54],[4,0]]}'
+	equal "$(partition -p 3 --capacity paper --isolate group)" \
+	    '{"strategy":"gl","capacity":"paper","isolate":"group","workers":3,"cuts":[[0,0],[1,95],[4,0],[4,0]]}'
+	equal "$(partition -p 3 --strategy gl-constrained)" \
+	    '{"strategy":"gl-constrained","isolate":"none","workers":3,"rule":"least-loaded-1","shards":[[1,0,0,34],[1,1,34,67],[1,2,67,100]]}'
+	equal "$(partition -p 3 --strategy gtp)" \
+	    '{"strategy":"gtp","order":"fifo","workers":3,"rule":"fifo-1"}'
+	equal "$(partition -p 3 --strategy gtp --order lpt)" \
+	    '{"strategy":"gtp","order":"lpt","workers":3,"rule":"lpt-1"}'
+	equal "$(partition -p 3 --strategy mtp)" \
+	    '{"strategy":"mtp","workers":3,"rule":"copies-1"}'
+	equal "$(partition -p 3 --strategy dp)" \
+	    '{"strategy":"dp","workers":3,"rule":"all-1","holders":3}'
+	equal "$(partition -p 30 --strategy sp --order lpt)" \
+	    '{"strategy":"sp","order":"lpt","workers":30,"rule":"all-1","holders":30}'
+	equal "$(partition -p 3 --strategy mop --isolate group)" \
+	    '{"strategy":"mop","isolate":"group","workers":3,"rule":"all-1","holders":3}'
+}
+
+@test "--explain tells the strategy, and workers that do not follow each other" {
+	make_data 'a 4' 'b 3' 'c 9' 'd 2'
+	kp-partition -p 4 --strategy sp --order lpt --explain data >got
+	cat >want <<-END
+	data         $PWD/data
+	strategy     sp, order lpt
+	workers      4
+	rows         18
+	groups       4 (2 split, 0 empty)
+	shards       10
+	imbalance    1.333 (largest worker / mean)
+
+	worker          rows      shards  of split groups
+	     0             4           2                2
+	     1             6           3                2
+	     2             5           3                2
+	     3             3           2                2
+
+	on workers           rows  split group
+	0-3                     4  a
+	0-3                     9  c
+	END
+	diff got want
+	make_data 'a 1' 'b 6' 'c 2'
+	kp-partition -p 5 --strategy mop --explain data | tail -n 3 >got
+	cat >want <<-END
+	on workers           rows  split group
+	0-4                     6  b
+	2-3                     2  c
+	END
+	diff got want
+	make_data 'a 4' 'b 4' 'c 1'
+	kp-partition -p 5 --strategy mop --explain data | tail -n 2 >got
+	cat >want <<-END
+	0-3                     4  a
+	0-2,4                   4  b
+	END
+	diff got want
+	kp-partition -p 2 --strategy mtp --explain data | tail -n 1 >got
+	equal "$(<got)" "shards       none: any worker reads any group whole"
+}
+
+@test "--explain shows the first split groups and how many more there are" {
+	{
+		echo g,x,y
+		seq 100 149 | sed 's/.*/&,1,0\n&,2,1/'
+	} >in.csv
+	kp-featurize -q --label y --group-by g --holdout 0 -o data in.csv
+	kp-partition -p 2 --strategy dp --explain data >got
+	equal "$(sed -n '/^on workers/,$p' got | wc -l)" 22
+	equal "$(tail -n 1 got)" "...          and 30 more"
+}
+
+@test "options that do not go with a strategy are refused by name" {
+	local p='kp-partition: '
+	fails 2 "${p}--strategy gpt: no such strategy (did you mean gtp?)" \
+	    kp-partition --strategy gpt data
+	fails 2 "${p}--strategy ring: no such strategy (there is gl, gl-constrained, gtp, mtp, dp, sp, mop)" \
+	    kp-partition --strategy ring data
+	fails 2 "${p}--order big: not fifo or lpt" \
+	    kp-partition --strategy gtp --order big data
+	fails 2 "${p}--capacity even: not exact or paper" \
+	    kp-partition --capacity even data
+	fails 2 "${p}--isolate config: not group" \
+	    kp-partition --isolate config data
+	local s
+	for s in gl gl-constrained mtp dp mop; do
+		fails 2 "${p}--order goes with --strategy gtp or sp, not $s" \
+		    kp-partition --strategy $s --order fifo data
+	done
+	for s in gl-constrained gtp mtp dp sp mop; do
+		fails 2 "${p}--capacity goes with --strategy gl, not $s" \
+		    kp-partition --strategy $s --capacity paper data
+	done
+	for s in gtp mtp dp sp; do
+		fails 2 "${p}--isolate goes with --strategy gl, gl-constrained or mop, not $s" \
+		    kp-partition --strategy $s --isolate group data
+	done
+}
+
+@test "a partition that its rule does not make is refused" {
+	make_data 'a 5' 'b 100' 'c 10' 'd 3'
+	refused() {
+		kp-partition -p 3 --strategy "$1" data | sed "$2" >p.json
+		fails 6 "kp-plan: p.json: $3" kp-plan --learner logistic p.json
+	}
+	refused gtp 's/"assignment": "0x./"assignment": "0x/' \
+	    '"assignment": not that of the rule'
+	refused gtp 's/fifo/lpt/' '"assignment": not that of the rule'
+	refused dp 's/"holders": 3/"holders": 2/' \
+	    '"holders": 2, but the rule makes 3'
+	refused dp 's/"all-1"/"all-2"/' '"rule": not "all-1": "all-2"'
+	refused gl-constrained 's/\[1,0,0,34\]/[1,0,0,33]/; s/\[1,1,34/[1,1,33/' \
+	    '"shards": 0: not as the rule makes it'
+	refused gl-constrained 's/\[1,1,34,67\],/[1,1,34,67]/; /\[1,2,67/d' \
+	    '"shards": 2, but the rule makes 3'
+}
+
+@test "a partition of format version 1 is read" {
+	make_data 'a 50' 'b 70'
+	kp-partition -p 3 data >two
+	sed -e 's/"version": 2/"version": 1/' -e '/"capacity"/d' \
+	    -e '/"isolate"/d' two >one
+	kp-plan --learner linear two >want
+	kp-plan --learner linear one >got
+	cmp got want
 }
 
 @test "more workers than rows leave some without" {

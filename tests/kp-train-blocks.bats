@@ -386,6 +386,8 @@ only_complete() {
 	    kp-train -o run "${six[@]}" --blocks two.kps two
 	fails 2 "${p}--workers$q: one process learns from a stream" \
 	    kp-train -o run -p 2 "${six[@]}" --blocks two.kps
+	fails 2 "${p}--strategy$q: one process learns from a stream" \
+	    kp-train -o run --strategy gtp "${six[@]}" --blocks two.kps
 	fails 2 "${p}--data$q" \
 	    kp-train -o run --data two "${six[@]}" --blocks two.kps
 	fails 2 "${p}--print-plan$q" \

@@ -36,6 +36,7 @@ same_models() {
 	equal "${lines[0]}" "Usage: kp-train [OPTION...] -o RUN PLAN"
 	for o in output trials memory checkpoint blocks data strict quiet workers \
 	    learner param search seed epochs pack-width min-rows print-plan \
+	    strategy order capacity isolate \
 	    help version; do
 		[[ $output == *"--$o"* ]]
 	done
@@ -69,7 +70,8 @@ same_models() {
 	local o
 	for o in "--workers 3" "--learner linear" "--param l2=1" \
 	    "--search grid:2" "--seed 2" "--epochs 3" "--pack-width 2" \
-	    "--min-rows 2" "--print-plan"; do
+	    "--min-rows 2" "--print-plan" "--strategy gtp" "--order lpt" \
+	    "--capacity paper" "--isolate group"; do
 		# shellcheck disable=SC2086
 		fails 2 "kp-train: ${o% *} goes with a dataset, and plan.json is a plan" \
 		    kp-train -o run $o plan.json
@@ -123,6 +125,21 @@ same_models() {
 	cmp plan.json piped.json
 	kp-train -q -o run plan.json
 	same_models run small.kpm
+}
+
+@test "--print-plan tells the strategy" {
+	kp-train --print-plan -p 3 --strategy gtp --order lpt "${learn[@]}" \
+	    small >plan.json 2>err
+	[[ $(<err) == "kp-train: kp-partition -p 3 --strategy gtp --order lpt small | "* ]]
+	local pipe
+	pipe=$(sed 's/kp-train: //; s/| kp-train.*//' err)
+	pipeline "$pipe" >piped.json
+	cmp plan.json piped.json
+	kp-train --print-plan -p 3 --capacity paper --isolate group "${learn[@]}" \
+	    small >plan.json 2>err
+	[[ $(<err) == "kp-train: kp-partition -p 3 --strategy gl --capacity paper --isolate group small | "* ]]
+	fails 2 "kp-train: --order goes with --strategy gtp or sp, not gl" \
+	    kp-train -o run --order lpt "${learn[@]}" small
 }
 
 @test "--print-plan into a full disk exits 1" {
