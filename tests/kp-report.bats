@@ -180,3 +180,74 @@ setup() {
 	kp-report -o r.txt run
 	cmp r.txt <(kp-report run)
 }
+
+# Units of the timeline on stdin, as columns.
+units() {
+	jq -r '[.start, .worker, .end, .rows, .kind, .shard] | @tsv'
+}
+
+@test "--timeline gives the units in order, one at a time on each worker" {
+	kp-report --timeline run >t
+	units <t >u
+	sort -c -k1,1g -k2,2g u
+	awk '$3 < $1 || $1 < last[$2] - 2e-6 { bad++ } { last[$2] = $3 }
+	    END { exit bad || !NR }' u
+	# Rows of all units are those that --text counts.
+	equal "$(awk '{ n += $4 } END { print n, NR }' u)" \
+	    "$(kp-report run | awk '/worker  / { on = 1; next }
+		on { rows += $5; n += $4 } END { print rows, n }')"
+}
+
+@test "a run leaves its timeline behind, which is what --timeline gives" {
+	cmp run/timeline.jsonl <(kp-report --timeline run)
+	kp-report --timeline -o t run
+	cmp t run/timeline.jsonl
+	run bash -c 'kp-report --timeline run >/dev/full'
+	equal "$status" 1
+	equal "$output" "kp-report: standard output: No space left on device"
+	kp-report --timeline run | head -1 | jq -e 'keys_unsorted ==
+	    ["worker", "group", "pack", "epoch", "shard", "kind", "start",
+	     "end", "rows", "bytes"]'
+}
+
+@test "--timeline and --against do not need a finished run or its data" {
+	cp -r run/ part
+	rm part/summary.json
+	sed -i 's|"data": ".*"|"data": "/gone"|' part/plan.json
+	cmp <(kp-report --timeline part) run/timeline.jsonl
+	kp-report --against run/timeline.jsonl part | grep -qx "ratio    1.0000"
+}
+
+@test "--against lays a run beside a timeline, worker by worker" {
+	cat >sim <<-'END'
+	{"worker":0,"group":0,"pack":0,"epoch":1,"shard":0,"kind":"train","start":1.5,"end":2.5,"rows":10,"bytes":4}
+	{"worker":2,"group":1,"pack":0,"epoch":1,"shard":0,"kind":"train","start":0.5,"end":4.5,"rows":30,"bytes":0}
+	{"worker":0,"group":2,"pack":0,"epoch":1,"shard":0,"kind":"score","start":2.5,"end":3,"rows":5,"bytes":1}
+	END
+	kp-report --against sim run >r
+	grep -qx "against  makespan 4.000 s, busy 45.8 %, 3 units, 45 rows, 5 bytes" r
+	# The run's part of each line is 43 columns.
+	equal "$(cut -c 52- r | tail -3)" \
+"      1.500      2.500         2      2.500
+      0.000      4.000         0      0.000
+      4.000      0.000         1      4.000"
+	want=$(units <run/timeline.jsonl | awk 'NR == 1 { start = $1 }
+	    { end = $3 > end ? $3 : end } END { print (end - start) / 4 }')
+	near "$(awk '$1 == "ratio" { print $2 }' r)" "$want" 1e-4
+	kp-report --against - -o s run <sim
+	cmp r s
+}
+
+@test "what is no timeline, and options that do not go with one, are told" {
+	echo '{"worker":0}' >bad
+	fails 6 'kp-report: bad:1: "group": missing' \
+	    kp-report --against bad run
+	fails 1 "kp-report: none: No such file or directory" \
+	    kp-report --against none run
+	fails 2 "kp-report: --by does not go with --timeline" \
+	    kp-report --by auc --timeline run
+	fails 2 "kp-report: --against does not go with --timeline" \
+	    kp-report --against bad --timeline run
+	fails 2 "kp-report: --partial does not go with --against" \
+	    kp-report --against bad --partial run
+}

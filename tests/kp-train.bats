@@ -318,7 +318,7 @@ same_models() {
 	run -0 --separate-stderr kp-train -p 2 -o run "${learn[@]}" small
 	equal "$stderr" "kp-train: run: complete already: 8 groups: 8 trained, 0 fallback, 0 failed; nothing to do"
 	equal "$(ls run/journal)" $'0.0\n1.0'
-	find run -type f -name '[0-9s]*' -exec cksum {} + | sort >after
+	find run -type f -name '[0-9st]*' -exec cksum {} + | sort >after
 	equal "$(grep -v -e lock before | grep -v plan.json)" "$(cat after)"
 }
 
@@ -405,6 +405,7 @@ same_models() {
 	equal "$(cat err)" \
 	    "kp-train: stopped; the same command goes on from here"
 	no_workers_left
+	cmp run/timeline.jsonl <(kp-report --timeline run)
 	[ ! -e run/summary.json ]
 	kp-train -q -p 3 -o run --trials trials "${slow[@]}" big
 	undisturbed

@@ -140,7 +140,7 @@ nothing_half_written() {
 	for f in "$1"/*; do
 		case ${f##*/} in
 		plan.json | summary.json) jq -e . "$f" >/dev/null || return 1 ;;
-		lock | journal) ;;
+		lock | journal | timeline.jsonl) ;;
 		*)
 			echo "left behind: $f"
 			return 1

@@ -530,3 +530,24 @@ journal_read(const char *run, uint64_t plan_identity,
 	strbuf_release(&folder);
 	return rc;
 }
+
+static int
+keep_unit(void *ctx, const struct unit *u)
+{
+	timeline_add(ctx, u);
+	return 0;
+}
+
+int
+journal_timeline(const char *run, uint64_t plan_identity, struct timeline *t,
+		 struct error *err)
+{
+	struct journal_reader reader = {.unit = keep_unit, .ctx = t};
+
+	if (journal_read(run, plan_identity, &reader, err)) {
+		timeline_release(t);
+		return -1;
+	}
+	timeline_sort(t);
+	return 0;
+}

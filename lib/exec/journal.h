@@ -113,7 +113,10 @@ struct journal_reader {
  * no records.  A file of another plan identity is EXIT_CORRUPT. */
 int journal_read(const char *run, uint64_t plan_identity,
 		 const struct journal_reader *reader, struct error *err);
-/* The same over the bytes of one file (fuzzing); name for messages. */
+/* Adds all units, sorted; on an error t holds nothing. */
+int journal_timeline(const char *run, uint64_t plan_identity,
+		     struct timeline *t, struct error *err);
+/* As journal_read() over the bytes of one file (fuzzing); name for messages. */
 int journal_read_bytes(const void *p, size_t n, const char *name,
 		       uint64_t plan_identity,
 		       const struct journal_reader *reader, struct error *err);

@@ -4,10 +4,11 @@
 /*
  * rundir - the run directory: what is in it, who may write to it.
  *
- *	RUN/plan.json     copy of the plan
- *	RUN/lock          flock, inherited by all workers
- *	RUN/journal/      kp-journal(5)
- *	RUN/summary.json  written last: the run is complete
+ *	RUN/plan.json       copy of the plan
+ *	RUN/lock            flock, inherited by all workers
+ *	RUN/journal/        kp-journal(5)
+ *	RUN/timeline.jsonl  kp-timeline(5), of the run so far
+ *	RUN/summary.json    written last: the run is complete
  */
 
 #include "plan/plan.h"

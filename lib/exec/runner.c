@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "exec/stopsignal.h"
@@ -162,9 +163,12 @@ watch(struct run *r)
 /* --- what came out --- */
 
 struct tally {
+	const struct plan *plan;
+	const struct dataset *data;
 	size_t nconfig, ngroup;
 	uint8_t *seen;	/* [ngroup][nconfig] 0: not, 1: good, 2: failed */
 	double end_sec; /* of the last unit of work on record */
+	struct timeline *units; /* NULL: not wanted */
 };
 
 static int
@@ -174,6 +178,8 @@ tally_unit(void *ctx, const struct unit *u)
 
 	if (u->end_sec > t->end_sec)
 		t->end_sec = u->end_sec;
+	if (t->units)
+		timeline_add(t->units, u);
 	return 0;
 }
 
@@ -206,29 +212,59 @@ tally_group(const struct tally *t, size_t group, struct run_summary *sum)
 		sum->failed++;
 }
 
+static int
+tally_read(struct tally *t, const char *run, struct run_summary *sum,
+	   struct error *err)
+{
+	const struct index *ix = dataset_index(t->data);
+	const struct schema *schema = dataset_schema(t->data);
+	struct journal_reader reader = {
+	    .done = tally_done, .unit = tally_unit, .ctx = t};
+	int rc;
+
+	t->nconfig = t->plan->space.nconfig;
+	t->ngroup = ix->ngroup;
+	t->seen = xcalloc(t->ngroup * t->nconfig + 1, 1);
+	rc = journal_read(run, plan_identity(t->plan), &reader, err);
+	sum->groups = ix->ngroup;
+	sum->at_sec = t->end_sec;
+	for (size_t g = 0; rc == 0 && g < ix->ngroup; g++) {
+		if (plan_fallback_reason(t->plan, schema, &ix->group[g]))
+			sum->fallback++;
+		else
+			tally_group(t, g, sum);
+	}
+	free(t->seen);
+	return rc;
+}
+
 int
 runner_summarise(const char *run, const struct plan *plan,
 		 const struct dataset *data, struct run_summary *sum,
 		 struct error *err)
 {
-	const struct index *ix = dataset_index(data);
-	const struct schema *schema = dataset_schema(data);
-	struct tally t = {.nconfig = plan->space.nconfig, .ngroup = ix->ngroup};
-	struct journal_reader reader = {
-	    .done = tally_done, .unit = tally_unit, .ctx = &t};
-	int rc;
+	struct tally t = {.plan = plan, .data = data};
 
-	t.seen = xcalloc(t.ngroup * t.nconfig + 1, 1);
-	rc = journal_read(run, plan_identity(plan), &reader, err);
-	sum->groups = ix->ngroup;
-	sum->at_sec = t.end_sec;
-	for (size_t g = 0; rc == 0 && g < ix->ngroup; g++) {
-		if (plan_fallback_reason(plan, schema, &ix->group[g]))
-			sum->fallback++;
-		else
-			tally_group(&t, g, sum);
+	return tally_read(&t, run, sum, err);
+}
+
+/* The same when the workers have ended, however: leaves a timeline behind. */
+static int
+sum_up(const struct runner_options *o, struct run_summary *sum,
+       struct error *err)
+{
+	struct timeline units = TIMELINE_INIT;
+	struct tally t = {.plan = o->plan, .data = o->data, .units = &units};
+	struct strbuf path = STRBUF_INIT;
+	int rc = tally_read(&t, o->run, sum, err);
+
+	if (rc == 0) {
+		timeline_sort(&units);
+		io_join(&path, o->run, "timeline.jsonl");
+		rc = timeline_save(&units, path.buf, err);
 	}
-	free(t.seen);
+	strbuf_release(&path);
+	timeline_release(&units);
 	return rc;
 }
 
@@ -312,11 +348,16 @@ run_locked(struct run *r, struct run_summary *sum, struct error *err)
 	}
 	r->before_sec = so_far.at_sec;
 	stopsignal_catch();
-	if (run_workers(r, err) || close_trials(r, err))
+	rc = run_workers(r, err);
+	if (rc || close_trials(r, err)) {
+		struct error less = ERROR_NONE;
+
+		sum_up(o, sum, &less);
 		return -1;
+	}
 	*sum =
 	    (struct run_summary){.before = so_far.trials, .lost = so_far.lost};
-	if (runner_summarise(o->run, o->plan, o->data, sum, err))
+	if (sum_up(o, sum, err))
 		return -1;
 	sum->sec = clock_sec() - start;
 	return rundir_save_summary(o->run, sum, err);

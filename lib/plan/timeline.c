@@ -1,12 +1,16 @@
 #include "plan/timeline.h"
 
-#include <inttypes.h>
-#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/io.h"
 #include "base/jsonio.h"
 #include "base/mem.h"
+
+/* Ten keys, five u32, two u64, two times of up to 17 bytes. */
+#define LINE_BYTES_MAX 320
+#define PIECE_BYTES 65536
 
 static const char *const kind_name[] = {"train", "score", "load", NULL};
 
@@ -16,18 +20,61 @@ unit_kind_name(enum unit_kind k)
 	return kind_name[k];
 }
 
+/* By hand: printf() would take longer than all else that a unit costs. */
+static char *
+put_count(char *p, uint64_t v)
+{
+	char digit[20];
+	int n = 0;
+
+	do {
+		digit[n++] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	while (n)
+		*p++ = digit[--n];
+	return p;
+}
+
+static char *
+put_text(char *p, const char *s)
+{
+	size_t n = strlen(s);
+
+	memcpy(p, s, n);
+	return p + n;
+}
+
+static char *
+put_sec(char *p, double sec)
+{
+	double most = sec < TIMELINE_SEC_MAX ? sec : TIMELINE_SEC_MAX;
+	uint64_t us = (uint64_t)(most > 0 ? most * 1e6 + 0.5 : 0);
+
+	p = put_count(p, us / 1000000);
+	*p++ = '.';
+	for (uint64_t unit = 100000; unit; unit /= 10)
+		*p++ = (char)('0' + us / unit % 10);
+	return p;
+}
+
 void
 timeline_line(const struct unit *u, struct strbuf *sb)
 {
-	strbuf_addf(sb,
-		    "{\"worker\":%" PRIu32 ",\"group\":%" PRIu32
-		    ",\"pack\":%" PRIu32 ",\"epoch\":%" PRIu32
-		    ",\"shard\":%" PRIu32 ",\"kind\":\"%s\",\"start\":%.6f,"
-		    "\"end\":%.6f,\"rows\":%" PRIu64 ",\"bytes\":%" PRIu64
-		    "}\n",
-		    u->worker, u->group, u->pack, u->epoch, u->shard,
-		    kind_name[u->kind], u->start_sec, u->end_sec, u->rows,
-		    u->bytes_sent);
+	char line[LINE_BYTES_MAX], *p = line;
+
+	p = put_count(put_text(p, "{\"worker\":"), u->worker);
+	p = put_count(put_text(p, ",\"group\":"), u->group);
+	p = put_count(put_text(p, ",\"pack\":"), u->pack);
+	p = put_count(put_text(p, ",\"epoch\":"), u->epoch);
+	p = put_count(put_text(p, ",\"shard\":"), u->shard);
+	p = put_text(put_text(p, ",\"kind\":\""), kind_name[u->kind]);
+	p = put_sec(put_text(p, "\",\"start\":"), u->start_sec);
+	p = put_sec(put_text(p, ",\"end\":"), u->end_sec);
+	p = put_count(put_text(p, ",\"rows\":"), u->rows);
+	p = put_count(put_text(p, ",\"bytes\":"), u->bytes_sent);
+	p = put_text(p, "}\n");
+	strbuf_add(sb, line, (size_t)(p - line));
 }
 
 void
@@ -53,6 +100,11 @@ merge_runs(const struct unit *from, size_t mid, size_t n, struct unit *to)
 {
 	size_t a = 0, b = mid;
 
+	/* What comes from one worker is in order already. */
+	if (b == n || !comes_after(&from[mid - 1], &from[mid])) {
+		memcpy(to, from, n * sizeof(*to));
+		return;
+	}
 	while (a < mid && b < n)
 		*to++ = comes_after(&from[a], &from[b]) ? from[b++] : from[a++];
 	while (a < mid)
@@ -89,6 +141,44 @@ timeline_text(const struct timeline *t, struct strbuf *sb)
 {
 	for (size_t i = 0; i < t->n; i++)
 		timeline_line(&t->unit[i], sb);
+}
+
+/* Writes the lines in pieces, to f or, if that is NULL, to stdout. */
+static int
+write_lines(const struct timeline *t, struct outfile *f, struct error *err)
+{
+	struct strbuf sb = STRBUF_INIT;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < t->n; i++) {
+		timeline_line(&t->unit[i], &sb);
+		if (sb.len < PIECE_BYTES && i + 1 < t->n)
+			continue;
+		if (f)
+			rc = outfile_write(f, sb.buf, sb.len, err);
+		else if (fwrite(sb.buf, 1, sb.len, stdout) < sb.len)
+			rc = error_sys(err, "standard output");
+		strbuf_reset(&sb);
+	}
+	strbuf_release(&sb);
+	return rc;
+}
+
+int
+timeline_save(const struct timeline *t, const char *path, struct error *err)
+{
+	struct outfile *f;
+
+	if (strcmp(path, "-") == 0)
+		return write_lines(t, NULL, err);
+	f = outfile_open(path, err);
+	if (f == NULL)
+		return -1;
+	if (write_lines(t, f, err)) {
+		outfile_drop(f);
+		return -1;
+	}
+	return outfile_commit(f, err);
 }
 
 /* --- reading --- */
@@ -141,9 +231,9 @@ member_times(const struct jvalue *v, struct unit *u, struct error *err)
 	if (jsonio_get_real(v, "start", &u->start_sec, err) < 0 ||
 	    jsonio_get_real(v, "end", &u->end_sec, err) < 0)
 		return -1;
-	if (!isfinite(u->start_sec) || u->start_sec < 0)
+	if (!(u->start_sec >= 0 && u->start_sec <= TIMELINE_SEC_MAX))
 		return error_set(err, EXIT_CORRUPT, "\"start\": not a time");
-	if (!isfinite(u->end_sec) || u->end_sec < u->start_sec)
+	if (!(u->end_sec >= u->start_sec && u->end_sec <= TIMELINE_SEC_MAX))
 		return error_set(err, EXIT_CORRUPT,
 				 "\"end\": not a time after \"start\"");
 	return 0;

@@ -32,6 +32,9 @@ struct unit {
 	uint64_t rows, bytes_sent;
 };
 
+/* No time is later. */
+#define TIMELINE_SEC_MAX 1e9
+
 /* Appends {"worker":...}, and a newline. */
 void timeline_line(const struct unit *u, struct strbuf *sb);
 
@@ -49,6 +52,9 @@ void timeline_add(struct timeline *t, const struct unit *u);
 void timeline_sort(struct timeline *t);
 /* Appends all lines. */
 void timeline_text(const struct timeline *t, struct strbuf *sb);
+/* Writes all lines to a file, whole or not at all; "-" is standard output. */
+int timeline_save(const struct timeline *t, const char *path,
+		  struct error *err);
 /* Adds the units of n bytes of lines, as they come.  EXIT_CORRUPT with
  * "NAME:LINE: why"; t then holds nothing. */
 int timeline_parse(struct timeline *t, const char *p, size_t n,
