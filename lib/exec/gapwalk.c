@@ -69,8 +69,11 @@ static int
 send_hop(struct gap *g, const struct shared *s, const struct gaptask *t,
 	 struct error *err)
 {
-	uint32_t to = s->holders.worker[schedule_holder(
-	    s->holders.n, t->pack_number, t->at.epoch, t->at.leg)];
+	struct schedule_walk walk = {.order = SCHEDULE_TURN,
+				     .nholder = s->holders.n,
+				     .npack = 1, .pack = t->pack_number};
+	uint32_t to = s->holders.worker[schedule_holder(&walk, t->at.epoch,
+							 t->at.leg)];
 	struct strbuf sb = STRBUF_INIT;
 	struct gap_walk w;
 	int rc;

@@ -8,33 +8,42 @@
  * The rules, which exec/gap.c has as well:
  *	gl, gl-constrained, gtp, mop
  *		a worker computes one unit at a time; of what is there it takes
- *		the split group's unit with the most work left first (priority),
+ *		scores, then the split group's unit that plan/schedule.h says,
  *		else the next pass of its whole groups, in order.
  *		Sequential: a pack is at one holder at a time and goes round as
- *		plan/schedule.h says; a whole group's pass is put aside, where
- *		it stands, when a split group's unit arrives; after an epoch all
- *		holders score at once, before anything else.
+ *		plan/schedule.h says; after an epoch all holders score at once.
  *		Algebraic, Sampling: all holders at once; the exchange (tree)
  *		is hidden behind other units.
+ *		A whole group's pass is put aside, where it stands, when a
+ *		split group's unit arrives, and any pass for a score.
  *	dp	one (group, pack) at a time on all workers; a reduction after
  *		every pass, or, Sequential, after every mini-batch
- *	sp	dp for the groups above the median, then gtp
- *	mtp	tasks (group, config), each read for itself
+ *	sp	dp for the groups on several workers, then gtp
+ *	mtp	tasks (group, pack) as plan/tasks.h says, each read for itself
  * partition_spec.isolate: of a group one pack at a time, on all its holders.
+ *
+ * Rows are read when a worker first needs its shard; a shard for which its
+ * memory has no room is read in every pass.  Messages take latency + bytes /
+ * bandwidth and no time of a worker.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "plan/partition.h"
 #include "plan/profile.h"
+#include "plan/schedule.h"
 #include "plan/timeline.h"
+
+/* Passes of one epoch after another over a group held whole of fewer training
+ * rows are given as one unit. */
+#define SIM_MERGE_ROWS 1000
 
 /* What is simulated: no dataset is needed. */
 struct sim_pack {
 	uint32_t width; /* configs */
 	const struct profile_entry *cost;
 };
-/* The packs of a group. */
+/* The packs of a group; the same pointer where they are the same. */
 struct sim_packs {
 	const struct sim_pack *pack;
 	size_t n;
@@ -44,29 +53,41 @@ struct sim_spec {
 	const uint64_t *rows; /* [ngroup] all rows, as the partition's */
 	const uint64_t *train, *holdout; /* [ngroup]; 0 and 0: falls back */
 	size_t ngroup;
+	/* mtp: of equal number in all groups. */
 	struct sim_packs (*packs)(void *ctx, uint32_t group);
 	void *packs_ctx;
 	const struct profile *profile;
+	struct schedule schedule;
 	uint32_t epochs;       /* passes of every config; Algebraic: the
-				  profile's, if it has them */
-	uint64_t memory_bytes; /* per worker; larger shards are read again in
-				  every pass; 0: no bound */
-	/* May be NULL: every unit in order of its end.  Non-zero stops. */
+				  profile's, if it has fewer */
+	uint64_t memory_bytes; /* per worker; 0: no bound */
+	/* May be NULL: every unit in order of its end; a unit that was put
+	 * aside comes in parts.  Non-zero stops. */
 	int (*unit)(void *ctx, const struct unit *u);
 	void *unit_ctx;
 };
 
 struct sim_result {
 	double makespan_sec;
-	double compute_sec, load_sec, network_sec,
-	    idle_sec; /* of all workers */
+	/* Of all workers.  Network: of all messages, as if one after the
+	 * other. */
+	double compute_sec, load_sec, network_sec, idle_sec;
 	uint64_t units, messages, bytes;
 	/* max(sum of work / p, longest job) for these packs, over all epochs;
-	 * both parts */
+	 * both parts.  Work is computing, and reading every shard once.
+	 * Nothing is shorter that has this partition and these packs. */
 	double bound_sec, bound_work_sec, bound_job_sec;
+	/* So many units that the makespan given is the bound. */
+	bool estimated;
 };
 
 /* 0, or what unit() returned. */
 int simulate(const struct sim_spec *s, struct sim_result *r);
+/* The bounds and compute_sec only. */
+void simulate_bound(const struct sim_spec *s, struct sim_result *r);
+
+/* Simulates several schedules and gives the best: the first that reaches the
+ * bound, or the shortest.  The spec's own is not looked at. */
+void simulate_choose(const struct sim_spec *s, struct schedule *best);
 
 #endif

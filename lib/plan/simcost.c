@@ -1,0 +1,228 @@
+#include "plan/simcore.h"
+
+/* floor(some at / all), without overflow for counts below 2^32. */
+static uint64_t
+scaled(uint64_t some, uint64_t all, uint64_t at)
+{
+	return at == all ? some : some / all * at + some % all * at / all;
+}
+
+uint64_t
+simcost_part(uint64_t some, uint64_t all, uint64_t first, uint64_t end)
+{
+	if (all == 0)
+		return 0;
+	return scaled(some, all, end) - scaled(some, all, first);
+}
+
+uint32_t
+simcost_passes(const struct sim_spec *s, const struct sim_pack *p)
+{
+	double most = p->cost->passes;
+
+	if (p->cost->pattern != PATTERN_ALGEBRAIC || most <= 0 ||
+	    most >= s->epochs)
+		return s->epochs;
+	return most < 1 ? 1 : (uint32_t)(most + 0.5);
+}
+
+double
+simcost_pass(const struct sim_pack *p, uint64_t train, uint64_t holdout)
+{
+	const struct profile_entry *c = p->cost;
+	double sec = c->unit_sec + (double)train * c->row_sec[p->width - 1];
+
+	if (!simcost_walks(p))
+		sec += (double)holdout * c->score_sec[p->width - 1];
+	return sec;
+}
+
+double
+simcost_score(const struct sim_pack *p, uint64_t holdout)
+{
+	const struct profile_entry *c = p->cost;
+
+	if (!simcost_walks(p) || holdout == 0)
+		return 0;
+	return c->unit_sec + (double)holdout * c->score_sec[p->width - 1];
+}
+
+double
+simcost_update(const struct sim_pack *p)
+{
+	return simcost_walks(p) ? 0 : p->cost->update_sec[p->width - 1];
+}
+
+double
+simcost_load(const struct sim_spec *s, uint64_t rows)
+{
+	return (double)rows * s->profile->load_row_sec;
+}
+
+bool
+simcost_fits(const struct sim_spec *s, double bytes)
+{
+	return s->memory_bytes == 0 || bytes <= (double)s->memory_bytes;
+}
+
+double
+simcost_message(const struct sim_spec *s, struct sim_result *r, double bytes)
+{
+	double sec =
+	    s->profile->latency_sec + bytes / s->profile->bytes_per_sec;
+
+	r->messages++;
+	r->bytes += (uint64_t)bytes;
+	r->network_sec += sec;
+	return sec;
+}
+
+/* --- of a whole group --- */
+
+double
+simcost_job(const struct sim_spec *s, const struct sim_pack *p, uint64_t train,
+	    uint64_t holdout)
+{
+	return simcost_passes(s, p) *
+	       (simcost_pass(p, train, holdout) + simcost_score(p, holdout) +
+		simcost_update(p));
+}
+
+static double
+larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+void
+simrate_set(struct simrate *r, const struct sim_spec *s, struct sim_packs packs)
+{
+	if (r->packs.pack == packs.pack && r->packs.n == packs.n)
+		return;
+	*r = (struct simrate){.packs = packs};
+	for (size_t k = 0; k < packs.n; k++) {
+		const struct sim_pack *p = &packs.pack[k];
+		const struct profile_entry *c = p->cost;
+		uint32_t n = simcost_passes(s, p);
+		double train = n * c->row_sec[p->width - 1];
+		double holdout = n * c->score_sec[p->width - 1];
+		double unit = n * (c->unit_sec + simcost_update(p));
+		double score = simcost_walks(p) ? n * c->unit_sec : 0;
+
+		r->train_sec += train;
+		r->holdout_sec += holdout;
+		r->unit_sec += unit;
+		r->score_unit_sec += score;
+		r->passes += n;
+		r->units += n;
+		r->scores += simcost_walks(p) ? n : 0;
+		r->most_train_sec = larger(r->most_train_sec, train);
+		r->most_holdout_sec = larger(r->most_holdout_sec, holdout);
+		r->most_unit_sec = larger(r->most_unit_sec, unit + score);
+	}
+}
+
+double
+simrate_group_sec(const struct simrate *r, uint64_t train, uint64_t holdout)
+{
+	return (double)train * r->train_sec + (double)holdout * r->holdout_sec +
+	       r->unit_sec + (holdout > 0 ? r->score_unit_sec : 0);
+}
+
+double
+simcost_whole_load(const struct sim_spec *s, const struct simrate *r,
+		   uint32_t group)
+{
+	double bytes = (double)s->rows[group] * s->profile->row_bytes;
+	double times = 1;
+
+	if (s->partition->spec.strategy == STRATEGY_MTP)
+		times = (double)r->packs.n;
+	if (!simcost_fits(s, bytes))
+		times = r->passes;
+	return times * simcost_load(s, s->rows[group]);
+}
+
+/* --- bounds --- */
+
+static bool
+is_lockstep(const struct sim_spec *s, uint32_t nholder)
+{
+	enum strategy st = s->partition->spec.strategy;
+
+	return st == STRATEGY_DP || (st == STRATEGY_SP && nholder > 1);
+}
+
+/* The most rows of its training rows that one holder has; of even splits, the
+ * mean. */
+static double
+largest_part(const struct sim_spec *s, uint32_t group, uint32_t nholder)
+{
+	enum strategy st = s->partition->spec.strategy;
+	uint64_t most = 0;
+
+	if (st != STRATEGY_GL && st != STRATEGY_GL_CONSTRAINED)
+		return (double)s->train[group] / nholder;
+	for (uint32_t k = 0; k < nholder; k++) {
+		struct shard h =
+		    partition_holder(s->partition, s->rows, group, k);
+		uint64_t n = simcost_part(s->train[group], s->rows[group],
+					  h.first, h.end);
+
+		most = n > most ? n : most;
+	}
+	return (double)most;
+}
+
+/* The longest job of a group, or `least`. */
+static double
+longest_job(const struct sim_spec *s, const struct simrate *r, uint32_t group,
+	    double least)
+{
+	uint64_t train = s->train[group], holdout = s->holdout[group];
+	uint32_t k = partition_nholder(s->partition, s->rows, group);
+	double part = (double)train, sec;
+
+	if (k == 1 && (double)train * r->most_train_sec +
+			      (double)holdout * r->most_holdout_sec +
+			      r->most_unit_sec <=
+			  least)
+		return least;
+	if (k > 1)
+		part = largest_part(s, group, k);
+	for (size_t i = 0; i < r->packs.n; i++) {
+		const struct sim_pack *p = &r->packs.pack[i];
+		double row = p->cost->row_sec[p->width - 1];
+
+		if (k == 1)
+			sec = simcost_job(s, p, train, holdout);
+		else if (is_lockstep(s, k) || !simcost_walks(p))
+			sec = simcost_passes(s, p) * part * row;
+		else
+			sec = simcost_passes(s, p) * (double)train * row;
+		least = larger(least, sec);
+	}
+	return least;
+}
+
+void
+simulate_bound(const struct sim_spec *s, struct sim_result *r)
+{
+	struct simrate rate = {.packs = {NULL, 0}};
+	double load = 0;
+
+	*r = (struct sim_result){0};
+	for (uint32_t i = 0; i < s->ngroup; i++) {
+		if (s->train[i] == 0)
+			continue;
+		simrate_set(&rate, s, s->packs(s->packs_ctx, i));
+		r->compute_sec +=
+		    simrate_group_sec(&rate, s->train[i], s->holdout[i]);
+		load += s->partition->spec.strategy == STRATEGY_MTP
+			    ? simcost_whole_load(s, &rate, i)
+			    : simcost_load(s, s->rows[i]);
+		r->bound_job_sec = longest_job(s, &rate, i, r->bound_job_sec);
+	}
+	r->bound_work_sec = (r->compute_sec + load) / s->partition->workers;
+	r->bound_sec = larger(r->bound_work_sec, r->bound_job_sec);
+}

@@ -1,0 +1,510 @@
+#include "plan/simulate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "plan/simcore.h"
+
+/* More passes than this are not followed one by one (some seconds). */
+#define EVENTS_MAX 20e6
+
+/* --- passes of split groups --- */
+
+static const struct simholder *
+holder_of(const struct sim *s, uint32_t job, uint32_t holder)
+{
+	return &s->split[s->job[job].split].holder[holder];
+}
+
+void
+sim_arrive(struct sim *s, enum simevent what, uint32_t job, uint32_t holder,
+	   double at_sec)
+{
+	simheap_push(&s->events, &(struct simitem){.key = at_sec,
+						   .tie = s->seq++,
+						   .a = job,
+						   .b = holder,
+						   .kind = what});
+}
+
+double
+sim_send(struct sim *s, uint32_t job, uint32_t from, uint32_t to, double bytes)
+{
+	if (from == to)
+		return 0;
+	s->worker[holder_of(s, job, from)->worker].sent_bytes +=
+	    (uint64_t)bytes;
+	return simcost_message(s->spec, s->r, bytes);
+}
+
+static void
+begin_job(struct sim *s, uint32_t job, double now_sec)
+{
+	if (simcost_walks(s->job[job].what))
+		simwalk_begin(s, job, now_sec);
+	else
+		simsum_begin(s, job, now_sec);
+}
+
+void
+sim_job_done(struct sim *s, uint32_t job, double now_sec)
+{
+	struct simsplit *sp = &s->split[s->job[job].split];
+
+	if (sp->next_pack < sp->packs.n)
+		begin_job(s, sp->first_job + sp->next_pack++, now_sec);
+}
+
+/* What reading the rows adds to a pass over a shard. */
+static double
+load_sec(struct sim *s, struct simholder *h)
+{
+	double sec;
+
+	if (h->loaded && !h->streamed)
+		return 0;
+	h->loaded = true;
+	sec = simcost_load(s->spec, h->rows);
+	s->r->load_sec += sec;
+	return sec;
+}
+
+/* The pass that waits as an item of a worker's heap. */
+static struct simpass
+pass_of(struct sim *s, const struct simitem *i)
+{
+	struct simjob *j = &s->job[i->a];
+	struct simholder *h = &s->split[j->split].holder[i->b];
+	bool walks = simcost_walks(j->what);
+	struct simpass p = {.there = true,
+			    .job = i->a,
+			    .pack = j->pack,
+			    .holder = i->b,
+			    .epoch = j->epoch + 1,
+			    .kind = i->kind};
+
+	if (p.kind == SIM_UPDATE) {
+		p.total_sec = simcost_update(j->what);
+	} else if (p.kind == SIM_SCORE) {
+		p.total_sec = simcost_score(j->what, h->holdout);
+		p.rows = h->holdout;
+	} else {
+		p.total_sec = simcost_pass(j->what, h->train, h->holdout);
+		p.rows = h->train + (walks ? 0 : h->holdout);
+	}
+	s->r->compute_sec += p.total_sec;
+	s->r->units += p.kind != SIM_UPDATE;
+	if (p.kind == SIM_TRAIN)
+		p.total_sec += load_sec(s, h);
+	p.left_sec = p.total_sec;
+	return p;
+}
+
+static void
+make_ready(struct sim *s, const struct simitem *e)
+{
+	const struct simjob *j = &s->job[e->a];
+	const struct simsplit *sp = &s->split[j->split];
+	struct schedule_left left = {.rows = s->spec->train[sp->group],
+				     .configs = j->what->width,
+				     .nholder = sp->nholder,
+				     .epochs = j->epochs - j->epoch,
+				     .legs = j->leg};
+	struct simitem item = {.tie = e->a,
+			       .a = e->a,
+			       .b = e->b,
+			       .kind = e->kind,
+			       .key = -INFINITY};
+
+	if (e->kind == SIM_TRAIN && sp->group == s->spec->schedule.urgent)
+		item.key =
+		    -1e300 - schedule_left(s->spec->schedule.priority, &left);
+	else if (e->kind == SIM_TRAIN)
+		item.key = -schedule_left(s->spec->schedule.priority, &left);
+	simheap_push(&s->worker[sp->holder[e->b].worker].ready, &item);
+}
+
+/* --- workers --- */
+
+void
+sim_give(struct sim *s, uint32_t worker, struct simpass *p, double end_sec)
+{
+	struct simworker *w = &s->worker[worker];
+	double done = p->total_sec > 0 ? 1 - p->left_sec / p->total_sec : 1;
+	uint64_t rows = (uint64_t)(done * (double)p->rows);
+	struct unit u = {.worker = worker,
+			 .pack = p->pack,
+			 .epoch = p->epoch,
+			 .shard = p->holder,
+			 .kind = (enum unit_kind)p->kind,
+			 .start_sec = w->since_sec,
+			 .end_sec = end_sec,
+			 .bytes_sent = p->bytes_sent};
+
+	if (s->spec->unit == NULL || s->stop || p->kind == SIM_UPDATE)
+		return;
+	u.group = p->whole ? p->job : s->split[s->job[p->job].split].group;
+	if (p->left_sec <= 0 || rows > p->rows)
+		rows = p->rows;
+	u.rows = rows - p->given_rows;
+	if (p->left_sec > 0 && u.rows == 0)
+		return;
+	p->given_rows = rows;
+	s->stop = s->spec->unit(s->spec->unit_ctx, &u);
+}
+
+/* Stops the pass where it stands. */
+static struct simpass
+put_aside(struct sim *s, uint32_t worker, double now_sec)
+{
+	struct simworker *w = &s->worker[worker];
+	struct simpass p = w->now;
+
+	p.left_sec -= now_sec - w->since_sec;
+	/* It ends in this very moment. */
+	if (p.left_sec <= 0)
+		p.left_sec = p.total_sec * 1e-15;
+	sim_give(s, worker, &p, now_sec);
+	w->now.there = false;
+	w->turn++;
+	return p;
+}
+
+static void
+take_up(struct sim *s, uint32_t worker, const struct simpass *p, double now_sec)
+{
+	struct simworker *w = &s->worker[worker];
+
+	w->now = *p;
+	w->since_sec = now_sec;
+	w->turn++;
+	simheap_push(&s->events, &(struct simitem){.key = now_sec + p->left_sec,
+						   .tie = s->seq++,
+						   .a = worker,
+						   .b = w->turn,
+						   .kind = SIM_ENDS});
+}
+
+/* A pass puts aside those of lower levels. */
+static int
+level(const struct sim *s, uint32_t kind, uint32_t job)
+{
+	if (kind != SIM_TRAIN)
+		return 2;
+	return s->split[s->job[job].split].group == s->spec->schedule.urgent;
+}
+
+static int
+level_of(const struct sim *s, const struct simpass *p)
+{
+	return p->whole ? -1 : level(s, p->kind, p->job);
+}
+
+static void
+choose(struct sim *s, uint32_t worker, double now_sec)
+{
+	struct simworker *w = &s->worker[worker];
+	const struct simitem *first = w->ready.item;
+	int waits = w->ready.n ? level(s, first->kind, first->a) : -2;
+	struct simpass next;
+
+	if (w->now.there && waits <= level_of(s, &w->now))
+		return;
+	if (w->now.there)
+		w->aside[w->naside++] = put_aside(s, worker, now_sec);
+	if (w->naside && level_of(s, &w->aside[w->naside - 1]) >= waits) {
+		next = w->aside[--w->naside];
+	} else if (w->ready.n > 0) {
+		struct simitem top = simheap_pop(&w->ready);
+
+		next = pass_of(s, &top);
+	} else if (now_sec < s->start_sec || !simwhole_next(s, worker, &next)) {
+		return;
+	}
+	take_up(s, worker, &next, now_sec);
+}
+
+static void
+mark(struct sim *s, uint32_t worker)
+{
+	if (!s->is_dirty[worker])
+		s->dirty[s->ndirty++] = worker;
+	s->is_dirty[worker] = true;
+}
+
+static void
+end_pass(struct sim *s, uint32_t worker, double now_sec)
+{
+	struct simworker *w = &s->worker[worker];
+	struct simpass p = w->now;
+
+	w->now.there = false;
+	p.left_sec = 0;
+	if (p.whole) {
+		sim_give(s, worker, &p, now_sec);
+		return;
+	}
+	w->sent_bytes = 0;
+	if (p.kind == SIM_UPDATE)
+		simsum_updated(s, p.job, now_sec);
+	else if (!simcost_walks(s->job[p.job].what))
+		simsum_pass_ended(s, p.job, p.holder, now_sec);
+	else if (p.kind == SIM_SCORE)
+		simwalk_score_ended(s, p.job, p.holder, now_sec);
+	else
+		simwalk_pass_ended(s, p.job, p.holder, now_sec);
+	p.bytes_sent = w->sent_bytes;
+	sim_give(s, worker, &p, now_sec);
+}
+
+static void
+handle(struct sim *s, const struct simitem *e)
+{
+	if (e->kind != SIM_ENDS) {
+		make_ready(s, e);
+		mark(s, holder_of(s, e->a, e->b)->worker);
+	} else if (s->worker[e->a].now.there && s->worker[e->a].turn == e->b) {
+		end_pass(s, e->a, e->key);
+		s->r->makespan_sec = e->key;
+		mark(s, e->a);
+	}
+}
+
+/* All that happens at one time is known before anybody chooses. */
+static void
+run(struct sim *s)
+{
+	while (s->events.n > 0 && !s->stop) {
+		double now = s->events.item[0].key;
+
+		while (s->events.n > 0 && s->events.item[0].key == now) {
+			struct simitem e = simheap_pop(&s->events);
+
+			handle(s, &e);
+		}
+		for (size_t i = 0; i < s->ndirty; i++) {
+			s->is_dirty[s->dirty[i]] = false;
+			choose(s, s->dirty[i], now);
+		}
+		s->ndirty = 0;
+	}
+}
+
+/* --- from start to end --- */
+
+static void
+add_split(struct sim *s, uint32_t group, uint32_t nholder)
+{
+	const struct sim_spec *spec = s->spec;
+	struct simsplit *sp = &s->split[s->nsplit++];
+
+	*sp = (struct simsplit){.group = group,
+				.nholder = nholder,
+				.packs = spec->packs(spec->packs_ctx, group)};
+	sp->holder = xcalloc(nholder, sizeof *sp->holder);
+	for (uint32_t k = 0; k < nholder; k++) {
+		struct shard sh =
+		    partition_holder(spec->partition, spec->rows, group, k);
+		struct simholder *h = &sp->holder[k];
+		struct simworker *w = &s->worker[sh.worker];
+
+		h->worker = sh.worker;
+		h->rows = sh.end - sh.first;
+		h->train = simcost_part(spec->train[group], spec->rows[group],
+					sh.first, sh.end);
+		h->holdout = simcost_part(spec->holdout[group],
+					  spec->rows[group], sh.first, sh.end);
+		w->resident_bytes += (double)h->rows * spec->profile->row_bytes;
+		h->streamed = !simcost_fits(spec, w->resident_bytes);
+	}
+	s->njob += sp->packs.n;
+}
+
+static bool
+is_lockstep(const struct sim *s)
+{
+	enum strategy st = s->spec->partition->spec.strategy;
+
+	return st == STRATEGY_DP || st == STRATEGY_SP;
+}
+
+/* The groups that walk and sum among workers, and their jobs. */
+static void
+find_split(struct sim *s)
+{
+	const struct sim_spec *spec = s->spec;
+	size_t cap = 0, n = 0;
+
+	if (is_lockstep(s) || spec->partition->spec.strategy == STRATEGY_MTP)
+		return;
+	for (uint32_t i = 0; i < spec->ngroup; i++) {
+		uint32_t k;
+
+		if (spec->train[i] == 0)
+			continue;
+		k = partition_nholder(spec->partition, spec->rows, i);
+		if (k == 1)
+			continue;
+		mem_grow(&s->split, &cap, s->nsplit + 1, sizeof *s->split);
+		add_split(s, i, k);
+	}
+	s->job = xcalloc(s->njob, sizeof *s->job);
+	for (uint32_t i = 0; i < s->nsplit; i++) {
+		struct simsplit *sp = &s->split[i];
+
+		sp->first_job = (uint32_t)n;
+		for (uint32_t k = 0; k < sp->packs.n; k++) {
+			const struct sim_pack *p = &sp->packs.pack[k];
+
+			s->job[n++] =
+			    (struct simjob){.split = i,
+					    .pack = k,
+					    .what = p,
+					    .epochs = simcost_passes(spec, p)};
+		}
+	}
+}
+
+static void
+start(struct sim *s)
+{
+	bool isolate = s->spec->partition->spec.isolate;
+
+	for (size_t i = 0; i < s->nsplit; i++) {
+		struct simsplit *sp = &s->split[i];
+		uint32_t n = isolate ? 1 : (uint32_t)sp->packs.n;
+
+		while (sp->next_pack < n)
+			begin_job(s, sp->first_job + sp->next_pack++, 0);
+	}
+	for (uint32_t w = 0; w < s->workers; w++)
+		choose(s, w, s->start_sec);
+}
+
+static bool
+is_too_much(const struct sim_spec *spec)
+{
+	enum strategy st = spec->partition->spec.strategy;
+	double n = 0;
+
+	if (spec->unit || st == STRATEGY_DP || st == STRATEGY_SP ||
+	    st == STRATEGY_MTP)
+		return false;
+	for (uint32_t i = 0; i < spec->ngroup && n <= EVENTS_MAX; i++) {
+		uint32_t k;
+		struct sim_packs p;
+
+		if (spec->train[i] == 0)
+			continue;
+		k = partition_nholder(spec->partition, spec->rows, i);
+		p = spec->packs(spec->packs_ctx, i);
+		for (size_t j = 0; k > 1 && j < p.n; j++)
+			n += 2.0 * k * simcost_passes(spec, &p.pack[j]);
+	}
+	return n > EVENTS_MAX;
+}
+
+static void
+sim_release(struct sim *s)
+{
+	for (size_t i = 0; i < s->nsplit; i++)
+		free(s->split[i].holder);
+	for (size_t i = 0; i < s->njob; i++)
+		free(s->job[i].node);
+	for (uint32_t w = 0; w < s->workers; w++)
+		simheap_release(&s->worker[w].ready);
+	simheap_release(&s->events);
+	free(s->split);
+	free(s->job);
+	free(s->worker);
+	free(s->whole);
+	free(s->dirty);
+	free(s->is_dirty);
+}
+
+int
+simulate(const struct sim_spec *spec, struct sim_result *r)
+{
+	uint32_t p = spec->partition->workers;
+	struct sim s = {.spec = spec, .r = r, .workers = p};
+
+	simulate_bound(spec, r);
+	if (is_too_much(spec)) {
+		r->makespan_sec = r->bound_sec;
+		r->idle_sec = p * (r->bound_sec - r->bound_work_sec);
+		r->estimated = true;
+		return 0;
+	}
+	r->compute_sec = 0;
+	s.worker = xcalloc(p, sizeof *s.worker);
+	s.dirty = xcalloc(p, sizeof *s.dirty);
+	s.is_dirty = xcalloc(p, sizeof *s.is_dirty);
+	find_split(&s);
+	simwhole_deal(&s);
+	if (is_lockstep(&s))
+		simlock_run(&s);
+	start(&s);
+	run(&s);
+	r->idle_sec = p * r->makespan_sec - r->compute_sec - r->load_sec;
+	sim_release(&s);
+	return s.stop;
+}
+
+/* --- the choice of a schedule --- */
+
+/* Near enough to the bound. */
+#define GOOD 1.002
+/* Of the bound, a job that leaves no time to wait. */
+#define URGENT 0.9
+
+/* The Sequential split group of the longest job, if nothing may hold it up. */
+static uint32_t
+urgent_group(const struct sim_spec *s, double bound_sec)
+{
+	enum strategy st = s->partition->spec.strategy;
+	uint32_t found = SCHEDULE_NONE;
+	double most = URGENT * bound_sec;
+
+	if (st == STRATEGY_DP || st == STRATEGY_SP)
+		return found;
+	for (uint32_t i = 0; i < s->ngroup; i++) {
+		struct sim_packs p;
+
+		if (s->train[i] == 0 ||
+		    partition_nholder(s->partition, s->rows, i) == 1)
+			continue;
+		p = s->packs(s->packs_ctx, i);
+		for (size_t k = 0; k < p.n; k++) {
+			double sec = simcost_job(s, &p.pack[k], s->train[i],
+						 s->holdout[i]);
+
+			if (!simcost_walks(&p.pack[k]) || sec < most)
+				continue;
+			most = sec;
+			found = i;
+		}
+	}
+	return found;
+}
+
+void
+simulate_choose(const struct sim_spec *spec, struct schedule *best)
+{
+	struct sim_spec s = *spec;
+	struct sim_result r;
+	double least = INFINITY;
+
+	s.unit = NULL;
+	simulate_bound(&s, &r);
+	s.schedule.urgent = urgent_group(&s, r.bound_sec);
+	for (uint32_t i = 0; schedule_candidate(i, &s.schedule); i++) {
+		simulate(&s, &r);
+		if (r.makespan_sec < least) {
+			least = r.makespan_sec;
+			*best = s.schedule;
+		}
+		if (r.estimated || r.makespan_sec <= GOOD * r.bound_sec)
+			break;
+	}
+}

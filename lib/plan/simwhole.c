@@ -1,0 +1,276 @@
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "plan/simcore.h"
+#include "plan/tasks.h"
+
+/* --- who does what --- */
+
+static bool
+is_mtp(const struct sim *s)
+{
+	return s->spec->partition->spec.strategy == STRATEGY_MTP;
+}
+
+static bool
+fits(const struct sim *s, uint32_t group)
+{
+	const struct sim_spec *spec = s->spec;
+
+	return simcost_fits(spec, (double)spec->rows[group] *
+				      spec->profile->row_bytes);
+}
+
+/* All passes of a group on its worker. */
+static void
+add_lump(struct sim *s, struct simworker *w, uint32_t group)
+{
+	const struct sim_spec *spec = s->spec;
+	bool scored = spec->holdout[group] > 0;
+	double sec, load;
+
+	simrate_set(&s->rate, spec, spec->packs(spec->packs_ctx, group));
+	sec = simrate_group_sec(&s->rate, spec->train[group],
+				spec->holdout[group]);
+	load = simcost_whole_load(spec, &s->rate, group);
+	s->r->compute_sec += sec;
+	s->r->load_sec += load;
+	s->r->units += s->rate.units + (scored ? s->rate.scores : 0);
+	w->lump_sec += sec + load;
+}
+
+static void
+add_task_lump(struct sim *s, struct simworker *w, uint32_t group, uint32_t pack)
+{
+	const struct sim_spec *spec = s->spec;
+	const struct sim_pack *p = &s->rate.packs.pack[pack];
+	double sec =
+	    simcost_job(spec, p, spec->train[group], spec->holdout[group]);
+	double load = simcost_load(spec, spec->rows[group]);
+
+	if (!fits(s, group))
+		load *= simcost_passes(spec, p);
+	s->r->compute_sec += sec;
+	s->r->load_sec += load;
+	s->r->units += simcost_passes(spec, p) + 1;
+	w->lump_sec += sec + load;
+}
+
+/* Calls deal() for what every worker does alone, in order. */
+typedef void deal_fn(struct sim *s, uint32_t worker, uint32_t group,
+		     uint32_t pack);
+
+static void
+deal_tasks(struct sim *s, deal_fn *deal)
+{
+	const struct sim_spec *spec = s->spec;
+	uint64_t *rows = xcalloc(spec->ngroup, sizeof *rows);
+	struct sim_packs packs = {NULL, 0};
+	uint32_t *worker;
+
+	if (spec->ngroup > 0)
+		packs = spec->packs(spec->packs_ctx, 0);
+	for (size_t i = 0; i < spec->ngroup; i++)
+		rows[i] = spec->train[i] > 0 ? spec->rows[i] : 0;
+	worker = tasks_assign(rows, spec->ngroup, packs.n, s->workers);
+	for (uint32_t i = 0; i < spec->ngroup; i++) {
+		if (spec->train[i] == 0)
+			continue;
+		simrate_set(&s->rate, spec, spec->packs(spec->packs_ctx, i));
+		for (uint32_t k = 0; k < packs.n; k++)
+			deal(s, worker[i * packs.n + k], i, k);
+	}
+	free(worker);
+	free(rows);
+}
+
+static void
+deal_groups(struct sim *s, deal_fn *deal)
+{
+	const struct sim_spec *spec = s->spec;
+	const struct partition *pt = spec->partition;
+
+	if (pt->spec.strategy == STRATEGY_DP)
+		return;
+	for (uint32_t i = 0; i < spec->ngroup; i++)
+		if (spec->train[i] > 0 &&
+		    partition_nholder(pt, spec->rows, i) == 1)
+			deal(s, partition_holder(pt, spec->rows, i, 0).worker,
+			     i, 0);
+}
+
+static void
+deal_lump(struct sim *s, uint32_t worker, uint32_t group, uint32_t pack)
+{
+	if (is_mtp(s))
+		add_task_lump(s, &s->worker[worker], group, pack);
+	else
+		add_lump(s, &s->worker[worker], group);
+}
+
+static void
+deal_count(struct sim *s, uint32_t worker, uint32_t group, uint32_t pack)
+{
+	(void)group;
+	(void)pack;
+	s->worker[worker].nwhole++;
+}
+
+static void
+deal_list(struct sim *s, uint32_t worker, uint32_t group, uint32_t pack)
+{
+	struct simworker *w = &s->worker[worker];
+
+	w->whole[w->nwhole++] = (struct simwhole){group, pack};
+}
+
+void
+simwhole_deal(struct sim *s)
+{
+	void (*each)(struct sim * s, deal_fn * deal) =
+	    is_mtp(s) ? deal_tasks : deal_groups;
+	size_t n = 0;
+
+	if (s->spec->unit == NULL) {
+		each(s, deal_lump);
+		return;
+	}
+	each(s, deal_count);
+	for (uint32_t k = 0; k < s->workers; k++)
+		n += s->worker[k].nwhole;
+	s->whole = xcalloc(n, sizeof *s->whole);
+	n = 0;
+	for (uint32_t k = 0; k < s->workers; k++) {
+		struct simworker *w = &s->worker[k];
+
+		w->whole = s->whole + n;
+		n += w->nwhole;
+		w->nwhole = 0;
+		w->pack = UINT32_MAX; /* before the first */
+	}
+	each(s, deal_list);
+}
+
+/* --- one pass after the other --- */
+
+/* Accounts for a pass: what it computes, and the rows read for it. */
+static void
+account(struct sim *s, struct simpass *p, double compute_sec, double load_sec)
+{
+	p->total_sec = p->left_sec = compute_sec + load_sec;
+	s->r->compute_sec += compute_sec;
+	s->r->load_sec += load_sec;
+	s->r->units++;
+}
+
+/* Reading the rows in the next pass of a pack. */
+static double
+load_sec(const struct sim *s, const struct simworker *w, uint32_t group)
+{
+	if (fits(s, group) && (w->epoch > 0 || w->pack > 0 || is_mtp(s)))
+		return 0;
+	return simcost_load(s->spec, s->spec->rows[group]);
+}
+
+/* The next epoch of the pack, or all of them. */
+static void
+train_pass(struct sim *s, struct simworker *w, const struct sim_pack *what,
+	   struct simpass *p)
+{
+	uint64_t train = s->spec->train[p->job];
+	uint64_t holdout = s->spec->holdout[p->job];
+	uint32_t times =
+	    train < SIM_MERGE_ROWS ? simcost_passes(s->spec, what) : 1;
+	double load = 0,
+	       sec = simcost_pass(what, train, holdout) + simcost_update(what);
+
+	for (uint32_t i = 0; i < times; i++, w->epoch++)
+		load += load_sec(s, w, p->job);
+	if (times > 1)
+		sec += simcost_score(what, holdout);
+	p->kind = UNIT_TRAIN;
+	p->epoch = w->epoch;
+	p->rows = times * (train + (simcost_walks(what) ? 0 : holdout));
+	account(s, p, times * sec, load);
+	w->scoring = times == 1 && simcost_walks(what) && holdout > 0;
+}
+
+/* On to the next pack, or group; false at the end. */
+static bool
+advance(struct sim *s, struct simworker *w)
+{
+	bool begun = w->pack != UINT32_MAX;
+	uint32_t next = begun ? w->pack + 1 : 0;
+
+	if (begun && (is_mtp(s) || next == s->rate.packs.n)) {
+		w->at++;
+		next = 0;
+	}
+	if (w->at == w->nwhole)
+		return false;
+	w->pack = is_mtp(s) ? w->whole[w->at].pack : next;
+	w->epoch = 0;
+	w->loading = is_mtp(s) && fits(s, w->whole[w->at].group);
+	return true;
+}
+
+static bool
+one_pass(struct sim *s, struct simworker *w, struct simpass *p)
+{
+	const struct sim_spec *spec = s->spec;
+	const struct sim_pack *what = NULL;
+
+	if (w->at == w->nwhole)
+		return false;
+	simrate_set(&s->rate, spec,
+		    spec->packs(spec->packs_ctx, w->whole[w->at].group));
+	if (w->pack != UINT32_MAX)
+		what = &s->rate.packs.pack[w->pack];
+	if (what == NULL ||
+	    (!w->scoring && w->epoch == simcost_passes(spec, what))) {
+		if (!advance(s, w))
+			return false;
+		simrate_set(
+		    &s->rate, spec,
+		    spec->packs(spec->packs_ctx, w->whole[w->at].group));
+		what = &s->rate.packs.pack[w->pack];
+	}
+	*p = (struct simpass){.there = true,
+			      .whole = true,
+			      .job = w->whole[w->at].group,
+			      .pack = w->pack};
+	if (w->loading) {
+		w->loading = false;
+		p->kind = UNIT_LOAD;
+		p->rows = spec->rows[p->job];
+		account(s, p, 0, simcost_load(spec, p->rows));
+		return true;
+	}
+	if (!w->scoring) {
+		train_pass(s, w, what, p);
+		return true;
+	}
+	w->scoring = false;
+	p->kind = UNIT_SCORE;
+	p->epoch = w->epoch;
+	p->rows = spec->holdout[p->job];
+	account(s, p, simcost_score(what, p->rows), 0);
+	return true;
+}
+
+bool
+simwhole_next(struct sim *s, uint32_t worker, struct simpass *p)
+{
+	struct simworker *w = &s->worker[worker];
+
+	if (s->spec->unit)
+		return one_pass(s, w, p);
+	if (w->lump_sec <= 0)
+		return false;
+	*p = (struct simpass){.there = true,
+			      .whole = true,
+			      .total_sec = w->lump_sec,
+			      .left_sec = w->lump_sec};
+	w->lump_sec = 0;
+	return true;
+}

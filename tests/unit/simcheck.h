@@ -1,0 +1,229 @@
+#ifndef KP_TESTS_SIMCHECK_H
+#define KP_TESTS_SIMCHECK_H
+
+/*
+ * simcheck - what must hold of the units of any run, simulated or real:
+ *
+ *	a worker runs one unit at a time;
+ *	every (group, pack, shard) runs exactly once per epoch, over exactly
+ *	its rows, and the shards' rows are those of the group;
+ *	but for dp, no two shards of a Sequential (group, pack) run at once, nor
+ *	does an epoch begin before the last is scored.
+ *
+ * simcheck_unit() takes units in order of their end and keeps the first
+ * complaint; simcheck_end() looks for what never ran.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/mem.h"
+#include "plan/simulate.h"
+
+struct simcheck_shard {
+	uint64_t train, holdout;    /* rows it has */
+	uint64_t trained, scored;   /* of the epoch under way */
+	uint32_t epoch, epochs_all; /* completed, all */
+	uint32_t worker;
+};
+
+struct simcheck_job {
+	uint32_t nshard;
+	bool walks, merged, lockstep;
+	struct simcheck_shard *shard;
+	double train_end, score_end; /* latest */
+};
+
+struct simcheck {
+	const struct sim_spec *spec;
+	struct simcheck_job **job; /* [ngroup][packs] */
+	double *worker_end;
+	double last_end;
+	char complaint[200];
+};
+
+/* Times are sums of many doubles. */
+static inline bool
+simcheck_later(double a, double b)
+{
+	return a >= b - 1e-9 * (1 + b);
+}
+
+static inline uint32_t
+simcheck_passes(const struct sim_spec *s, const struct sim_pack *p)
+{
+	double most = p->cost->passes;
+
+	if (p->cost->pattern != PATTERN_ALGEBRAIC || most <= 0)
+		return s->epochs;
+	most = most < 1 ? 1 : (double)(uint32_t)(most + 0.5);
+	return most < s->epochs ? (uint32_t)most : s->epochs;
+}
+
+static inline void
+simcheck_job_init(struct simcheck_job *j, const struct sim_spec *s, uint32_t g,
+		  const struct sim_pack *p)
+{
+	const struct partition *pt = s->partition;
+	bool mtp = pt->spec.strategy == STRATEGY_MTP;
+	uint64_t train = 0, holdout = 0, rows = 0;
+
+	j->nshard = mtp ? 1 : partition_nholder(pt, s->rows, g);
+	j->walks = p->cost->pattern == PATTERN_SEQUENTIAL;
+	j->merged = j->nshard == 1 && s->train[g] < SIM_MERGE_ROWS &&
+		    pt->spec.strategy != STRATEGY_DP;
+	j->lockstep = pt->spec.strategy == STRATEGY_DP ||
+		      pt->spec.strategy == STRATEGY_SP;
+	j->shard = xcalloc(j->nshard, sizeof *j->shard);
+	for (uint32_t k = 0; k < j->nshard; k++) {
+		struct simcheck_shard *c = &j->shard[k];
+		struct shard h = {g, UINT32_MAX, 0, s->rows[g]};
+
+		if (!mtp)
+			h = partition_holder(pt, s->rows, g, k);
+		rows += h.end - h.first;
+		c->worker = h.worker;
+		c->epochs_all = simcheck_passes(s, p);
+		/* floor(end m / n) - floor(first m / n), small numbers */
+		c->train = h.end * s->train[g] / s->rows[g] - train;
+		c->holdout = h.end * s->holdout[g] / s->rows[g] - holdout;
+		train += c->train;
+		holdout += c->holdout;
+	}
+}
+
+static inline void
+simcheck_init(struct simcheck *c, const struct sim_spec *s)
+{
+	*c = (struct simcheck){.spec = s};
+	c->job = xcalloc(s->ngroup, sizeof *c->job);
+	c->worker_end = xcalloc(s->partition->workers, sizeof(double));
+	for (uint32_t g = 0; g < s->ngroup; g++) {
+		struct sim_packs p = s->packs(s->packs_ctx, g);
+
+		if (s->train[g] == 0)
+			continue;
+		c->job[g] = xcalloc(p.n, sizeof **c->job);
+		for (size_t k = 0; k < p.n; k++)
+			simcheck_job_init(&c->job[g][k], s, g, &p.pack[k]);
+	}
+}
+
+static inline void
+simcheck_complain(struct simcheck *c, const struct unit *u, const char *what)
+{
+	if (c->complaint[0] == '\0')
+		snprintf(c->complaint, sizeof c->complaint,
+			 "%s: group %u pack %u shard %u epoch %u", what,
+			 (unsigned)u->group, (unsigned)u->pack,
+			 (unsigned)u->shard, (unsigned)u->epoch);
+}
+
+/* Rows of a part add up to those of an epoch. */
+static inline void
+simcheck_rows(struct simcheck *c, struct simcheck_job *j, const struct unit *u)
+{
+	struct simcheck_shard *h = &j->shard[u->shard];
+	uint32_t epochs = j->merged ? h->epochs_all : 1;
+	uint64_t want = h->train + (j->walks ? 0 : h->holdout);
+	bool score = u->kind == UNIT_SCORE;
+	bool last = u->epoch == h->epoch + (score ? 0 : epochs);
+
+	if (!last || h->epoch > h->epochs_all)
+		simcheck_complain(c, u, "an epoch twice, or left out");
+	if (score) {
+		h->scored += u->rows;
+		if (h->scored > h->holdout)
+			simcheck_complain(c, u, "scored twice");
+		return;
+	}
+	h->trained += u->rows;
+	if (h->trained > want * epochs)
+		simcheck_complain(c, u, "rows twice");
+	if (h->trained < want * epochs)
+		return;
+	h->trained = 0;
+	h->scored = 0;
+	h->epoch += epochs;
+}
+
+static inline void
+simcheck_walk(struct simcheck *c, struct simcheck_job *j, const struct unit *u)
+{
+	if (!j->walks || j->lockstep)
+		return;
+	if (!simcheck_later(u->start_sec, j->train_end))
+		simcheck_complain(c, u, "two shards of a walk at once");
+	if (u->kind == UNIT_SCORE) {
+		if (u->end_sec > j->score_end)
+			j->score_end = u->end_sec;
+		return;
+	}
+	if (!simcheck_later(u->start_sec, j->score_end))
+		simcheck_complain(c, u, "trained before it was scored");
+	j->train_end = u->end_sec;
+}
+
+static inline int
+simcheck_unit(void *ctx, const struct unit *u)
+{
+	struct simcheck *c = ctx;
+	struct simcheck_job *j = &c->job[u->group][u->pack];
+
+	if (u->start_sec > u->end_sec || u->end_sec < c->last_end)
+		simcheck_complain(c, u, "not in order of end");
+	if (!simcheck_later(u->start_sec, c->worker_end[u->worker]))
+		simcheck_complain(c, u, "two units at once on a worker");
+	c->worker_end[u->worker] = c->last_end = u->end_sec;
+	if (u->shard >= j->nshard) {
+		simcheck_complain(c, u, "no such shard");
+		return 0;
+	}
+	if (j->shard[u->shard].worker == UINT32_MAX)
+		j->shard[u->shard].worker = u->worker;
+	if (j->shard[u->shard].worker != u->worker)
+		simcheck_complain(c, u, "on a worker that does not hold it");
+	if (u->kind == UNIT_LOAD)
+		return 0;
+	simcheck_rows(c, j, u);
+	simcheck_walk(c, j, u);
+	return 0;
+}
+
+static inline void
+simcheck_end(struct simcheck *c)
+{
+	const struct sim_spec *s = c->spec;
+
+	for (uint32_t g = 0; g < s->ngroup; g++) {
+		size_t n = s->packs(s->packs_ctx, g).n;
+
+		for (uint32_t k = 0; c->job[g] && k < n; k++) {
+			struct simcheck_job *j = &c->job[g][k];
+			uint64_t train = 0;
+
+			for (uint32_t i = 0; i < j->nshard; i++) {
+				struct simcheck_shard *h = &j->shard[i];
+				struct unit u = {.group = g,
+						 .pack = k,
+						 .shard = i,
+						 .epoch = h->epoch};
+
+				train += h->train;
+				if (h->epoch != h->epochs_all || h->trained)
+					simcheck_complain(c, &u, "not done");
+				if (j->walks && !j->merged &&
+				    h->scored != h->holdout)
+					simcheck_complain(c, &u, "not scored");
+			}
+			if (train != s->train[g])
+				simcheck_complain(c, &(struct unit){.group = g},
+						  "shards are not the group");
+			free(j->shard);
+		}
+		free(c->job[g]);
+	}
+	free(c->job);
+	free(c->worker_end);
+}
+
+#endif

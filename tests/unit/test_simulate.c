@@ -1,0 +1,392 @@
+#include "plan/simulate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "check.h"
+#include "simcheck.h"
+
+/* --- instances --- */
+
+static uint64_t seed;
+
+static uint64_t
+draw(uint64_t n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % n;
+}
+
+#define GROUPS_MAX 40
+#define PACKS_MAX 40
+
+struct instance {
+	struct profile profile;
+	struct profile_entry entry[2]; /* Sequential, Algebraic */
+	struct sim_pack pack[PACKS_MAX];
+	size_t npack;
+	uint64_t rows[GROUPS_MAX], train[GROUPS_MAX], holdout[GROUPS_MAX];
+	struct partition partition;
+	struct sim_spec spec;
+};
+
+static struct sim_packs
+packs_of(void *ctx, uint32_t group)
+{
+	struct instance *in = ctx;
+
+	(void)group;
+	return (struct sim_packs){in->pack, in->npack};
+}
+
+/* Costs of a microsecond a row and config, and nothing else. */
+static void
+plain(struct instance *in, size_t ngroup, size_t npack)
+{
+	*in = (struct instance){.npack = npack};
+	for (int e = 0; e < 2; e++) {
+		in->entry[e].pattern =
+		    e ? PATTERN_ALGEBRAIC : PATTERN_SEQUENTIAL;
+		for (int w = 0; w < PACK_LANES_MAX; w++) {
+			in->entry[e].row_sec[w] = 1e-6 * (w + 1);
+			in->entry[e].score_sec[w] = 1e-6 * (w + 1);
+		}
+	}
+	for (size_t k = 0; k < npack; k++)
+		in->pack[k] = (struct sim_pack){1, &in->entry[0]};
+	in->profile = (struct profile){.bytes_per_sec = 1e9};
+	in->spec = (struct sim_spec){
+	    .partition = &in->partition,
+	    .rows = in->rows,
+	    .train = in->train,
+	    .holdout = in->holdout,
+	    .ngroup = ngroup,
+	    .packs = packs_of,
+	    .packs_ctx = in,
+	    .profile = &in->profile,
+	    .schedule = {SCHEDULE_ROUND, SCHEDULE_HOPS, SCHEDULE_NONE},
+	    .epochs = 10,
+	};
+}
+
+/* Everything costs something. */
+static void
+costly(struct instance *in)
+{
+	for (int e = 0; e < 2; e++) {
+		struct profile_entry *c = &in->entry[e];
+
+		c->unit_sec = 1e-6 * (double)draw(100);
+		for (int w = 0; w < PACK_LANES_MAX; w++) {
+			c->row_sec[w] = 1e-7 * (double)(1 + draw(20));
+			c->score_sec[w] = 1e-7 * (double)draw(20);
+			c->update_sec[w] = 1e-6 * (double)draw(50);
+			c->partial_bytes[w] = (double)draw(10000);
+			c->state_bytes[w] = (double)draw(10000);
+		}
+		c->passes = (double)draw(5);
+	}
+	in->profile.load_row_sec = 1e-7 * (double)draw(10);
+	in->profile.row_bytes = (double)draw(100);
+	in->profile.latency_sec = 1e-6 * (double)draw(100);
+	in->profile.bytes_per_sec = 1e7 * (double)(1 + draw(10));
+	in->spec.memory_bytes = draw(3) ? 0 : 1 + draw(200000);
+}
+
+static void
+random_rows(struct instance *in)
+{
+	double skew = (double)draw(30) / 10;
+	uint64_t scale = (uint64_t)pow(10, (double)(1 + draw(4)));
+
+	for (size_t i = 0; i < in->spec.ngroup; i++) {
+		uint64_t n =
+		    (uint64_t)((double)scale / pow((double)(i + 1), skew));
+
+		n = draw(12) ? n + draw(3) : 0;
+		in->rows[i] = n;
+		in->holdout[i] = draw(4) ? n / 10 : 0;
+		in->train[i] = draw(15) ? n - in->holdout[i] : 0;
+		in->train[i] -= draw(3) ? 0 : in->train[i] / 10; /* test rows */
+		if (in->train[i] == 0)
+			in->holdout[i] = 0;
+	}
+	for (size_t i = 0; i < in->spec.ngroup; i++) {
+		size_t k = draw(in->spec.ngroup);
+		uint64_t t[3] = {in->rows[i], in->train[i], in->holdout[i]};
+
+		in->rows[i] = in->rows[k];
+		in->train[i] = in->train[k];
+		in->holdout[i] = in->holdout[k];
+		in->rows[k] = t[0];
+		in->train[k] = t[1];
+		in->holdout[k] = t[2];
+	}
+}
+
+/* Small numbers are more likely. */
+static uint64_t
+some(uint64_t most)
+{
+	return 1 + draw(draw(most) + 1);
+}
+
+static void
+random_instance(struct instance *in, enum strategy strategy)
+{
+	uint32_t p = (uint32_t)some(64);
+	int mix = (int)draw(3);
+
+	plain(in, some(GROUPS_MAX), some(PACKS_MAX));
+	costly(in);
+	random_rows(in);
+	for (size_t k = 0; k < in->npack; k++)
+		in->pack[k] = (struct sim_pack){
+		    1 + (uint32_t)draw(PACK_LANES_MAX),
+		    &in->entry[mix == 2 ? draw(2) : (uint64_t)mix]};
+	in->spec.epochs = 1 + (uint32_t)draw(4);
+	in->spec.schedule.order =
+	    (enum schedule_order)draw(SCHEDULE_ORDER_COUNT);
+	in->spec.schedule.priority =
+	    (enum schedule_priority)draw(SCHEDULE_PRIORITY_COUNT);
+	if (draw(2))
+		in->spec.schedule.urgent = (uint32_t)draw(in->spec.ngroup);
+	partition_make(&in->partition,
+		       &(struct partition_spec){.strategy = strategy,
+						.lpt = draw(2),
+						.paper_capacity = draw(3) == 0,
+						.isolate = draw(4) == 0,
+						.workers = p},
+		       in->rows, in->spec.ngroup);
+}
+
+static void
+gl(struct instance *in, size_t ngroup, uint32_t workers)
+{
+	partition_make(&in->partition,
+		       &(struct partition_spec){.workers = workers}, in->rows,
+		       ngroup);
+}
+
+/* --- properties --- */
+
+/* Runs an instance with and without looking at its units. */
+static void
+check_instance(struct instance *in, uint64_t number)
+{
+	struct simcheck c;
+	struct sim_result r, quick;
+	double far;
+
+	CHECK_INT(simulate(&in->spec, &quick), 0);
+	simcheck_init(&c, &in->spec);
+	in->spec.unit = simcheck_unit;
+	in->spec.unit_ctx = &c;
+	CHECK_INT(simulate(&in->spec, &r), 0);
+	simcheck_end(&c);
+	if (c.complaint[0]) {
+		CHECK_STR(c.complaint, "");
+		printf("# instance %llu\n", (unsigned long long)number);
+	}
+	far = 1e-9 * (1 + r.makespan_sec);
+	CHECK(c.last_end <= r.makespan_sec + far);
+	CHECK(r.makespan_sec >= r.bound_sec - far);
+	CHECK(r.idle_sec >= -far * in->partition.workers);
+	CHECK(fabs(r.makespan_sec - quick.makespan_sec) <= far);
+	CHECK(fabs(r.compute_sec - quick.compute_sec) <= 1e-6 * r.compute_sec);
+	CHECK(fabs(r.load_sec - quick.load_sec) <= 1e-6 + 1e-6 * r.load_sec);
+	CHECK_INT(r.messages, quick.messages);
+	CHECK_INT(r.bytes, quick.bytes);
+}
+
+static void
+check_strategy(enum strategy strategy, uint64_t n)
+{
+	struct instance in;
+
+	for (uint64_t i = 0; i < n && !check_failed; i++) {
+		seed = i * 1000003 + strategy;
+		random_instance(&in, strategy);
+		check_instance(&in, i);
+		partition_release(&in.partition);
+	}
+}
+
+static void
+gl_properties(void)
+{
+	check_strategy(STRATEGY_GL, 10000);
+}
+
+static void
+constrained_properties(void)
+{
+	check_strategy(STRATEGY_GL_CONSTRAINED, 10000);
+}
+
+static void
+whole_properties(void)
+{
+	check_strategy(STRATEGY_GTP, 5000);
+	check_strategy(STRATEGY_MTP, 5000);
+}
+
+static void
+spread_properties(void)
+{
+	check_strategy(STRATEGY_MOP, 4000);
+	check_strategy(STRATEGY_DP, 3000);
+	check_strategy(STRATEGY_SP, 3000);
+}
+
+/* --- the negative control --- */
+
+/* A group on k holders whose s packs are dealt from one shared queue: holder q
+ * gets pack (k t + q) mod s in slot t (kingpin's prototype). */
+static void
+shared_queue(struct simcheck *c, uint32_t k, uint32_t s)
+{
+	uint32_t slots = s;
+
+	for (uint32_t t = 0; t < slots; t++) {
+		for (uint32_t q = 0; q < k; q++) {
+			struct unit u = {.worker = q,
+					 .pack = (k * t + q) % s,
+					 .epoch = 1,
+					 .shard = q,
+					 .start_sec = t,
+					 .end_sec = t + 1,
+					 .rows = 10};
+
+			simcheck_unit(c, &u);
+		}
+	}
+}
+
+static bool
+is_sound(uint32_t k, uint32_t s)
+{
+	struct instance in;
+	struct simcheck c;
+
+	plain(&in, 1, s);
+	in.spec.epochs = 1;
+	in.rows[0] = in.train[0] = 10 * k;
+	gl(&in, 1, k);
+	simcheck_init(&c, &in.spec);
+	shared_queue(&c, k, s);
+	simcheck_end(&c);
+	partition_release(&in.partition);
+	return c.complaint[0] == '\0';
+}
+
+static void
+negative_control(void)
+{
+	CHECK(!is_sound(2, 12));
+	CHECK(!is_sound(3, 12));
+	CHECK(!is_sound(4, 12));
+	CHECK(!is_sound(4, 6));
+	CHECK(is_sound(5, 12));
+	CHECK(is_sound(7, 12));
+}
+
+/* --- how near the bound --- */
+
+/* 18 groups, the largest of n rows x share at `at`, the others by Zipf. */
+static void
+zipf(struct instance *in, double share, size_t at)
+{
+	double sum = 0;
+	uint64_t n = 1000000;
+
+	for (size_t i = 1; i < 18; i++)
+		sum += 1.0 / (double)i;
+	for (size_t i = 0, k = 1; i < 18; i++) {
+		double part = i == at ? share : (1 - share) / sum / (double)k++;
+
+		in->rows[i] = in->train[i] = (uint64_t)((double)n * part);
+	}
+}
+
+/* The best of the schedules there are, as the planner chooses. */
+static double
+best_ratio(struct instance *in)
+{
+	struct sim_result r;
+
+	simulate_choose(&in->spec, &in->spec.schedule);
+	simulate(&in->spec, &r);
+	return r.makespan_sec / r.bound_sec;
+}
+
+static const double shares[] = {.25, .67, .9};
+static const uint32_t worker_counts[] = {4, 8, 16};
+static const size_t packs[] = {4, 12, 24};
+
+/* The worst ratio over all shapes and places of the largest group. */
+static void
+worst_ratio(bool algebraic, double *many, double *few)
+{
+	struct instance in;
+
+	*many = *few = 0;
+	for (size_t i = 0; i < 27 * 18; i++) {
+		size_t a = i % 3, b = i / 3 % 3, c = i / 9 % 3;
+		double ratio,
+		    *worst = packs[c] >= worker_counts[b] ? many : few;
+
+		plain(&in, 18, packs[c]);
+		zipf(&in, shares[a], i / 27);
+		for (size_t k = 0; k < in.npack; k++)
+			in.pack[k].cost = &in.entry[algebraic];
+		gl(&in, 18, worker_counts[b]);
+		ratio = best_ratio(&in);
+		*worst = ratio > *worst ? ratio : *worst;
+		partition_release(&in.partition);
+	}
+}
+
+static void
+sequential_bars(void)
+{
+	double many, few;
+
+	worst_ratio(false, &many, &few);
+	printf("# makespan / bound: %.4f where s >= p, %.4f elsewhere\n", many,
+	       few);
+	CHECK(many <= 1.02);
+	CHECK(few <= 1.12);
+}
+
+static void
+algebraic_bars(void)
+{
+	double many, few;
+
+	worst_ratio(true, &many, &few);
+	printf("# makespan / bound: %.4f where s >= p, %.4f elsewhere\n", many,
+	       few);
+	CHECK(many <= 1.01);
+	CHECK(few <= 1.01);
+}
+
+int
+main(void)
+{
+	check_run("the invariants hold of 10,000 runs of gl", gl_properties);
+	check_run("the invariants hold of 10,000 runs of gl-constrained",
+		  constrained_properties);
+	check_run("the invariants hold of 10,000 runs of gtp and mtp",
+		  whole_properties);
+	check_run("the invariants hold of 10,000 runs of mop, dp and sp",
+		  spread_properties);
+	check_run("packs dealt from one shared queue are caught",
+		  negative_control);
+	check_run("Sequential work ends near the bound", sequential_bars);
+	check_run("Algebraic work ends within 1 % of the bound",
+		  algebraic_bars);
+	return check_done();
+}
