@@ -14,12 +14,13 @@
 #include "exec/shardwalk.h"
 #include "plan/partitionopt.h"
 #include "plan/planopt.h"
+#include "plan/spill.h"
 
 static const char *output, *data, *trials, *blocks;
 static int64_t workers;
 static uint64_t memory_bytes;
 static double checkpoint_sec = 5;
-static bool print_plan, strict, quiet;
+static bool no_spill, print_plan, strict, quiet;
 static struct partition_options qo;
 static struct plan_options po = PLAN_OPTIONS_DEFAULT;
 
@@ -32,6 +33,8 @@ static const struct opt options[] = {
      "rows a worker holds; more are read anew in every epoch\n"
      "(default: half of the memory, shared by the workers)",
      0, 0},
+    {"no-spill", 0, OPT_FLAG, &no_spill, NULL,
+     "do not start if the rows of a worker are more than --memory", 0, 0},
     {"checkpoint", 0, OPT_REAL, &checkpoint_sec, "SEC",
      "save unfinished models so often", 0.01, 86400},
     {"blocks", 0, OPT_STRING, &blocks, "FILE",
@@ -276,6 +279,7 @@ static int
 check_blocks(const char *operand, struct error *err)
 {
 	const char *given = data	 ? "--data"
+			    : no_spill	 ? "--no-spill"
 			    : print_plan ? "--print-plan"
 					 : NULL;
 
@@ -406,9 +410,12 @@ train_operand(const char *operand, const char *argv0, struct error *err)
 
 	if (d == NULL)
 		return -1;
-	if (print_plan)
+	if (no_spill)
+		rc = spill_refuse(&plan, d,
+				  worker_memory(plan.partition.workers), err);
+	if (rc == 0 && print_plan)
 		show_plan(&plan, operand);
-	else
+	else if (rc == 0)
 		rc = train(&plan, d, argv0, err);
 	dataset_free(d);
 	plan_release(&plan);

@@ -34,7 +34,7 @@ same_models() {
 	run -0 --separate-stderr kp-train --help
 	equal "$stderr" ""
 	equal "${lines[0]}" "Usage: kp-train [OPTION...] -o RUN PLAN"
-	for o in output trials memory checkpoint blocks data strict quiet workers \
+	for o in output trials memory no-spill checkpoint blocks data strict quiet workers \
 	    learner param search seed epochs pack-width min-rows print-plan \
 	    strategy order capacity isolate \
 	    help version; do
@@ -602,6 +602,26 @@ examples() {
 	kp-train -q -p 2 -o few --memory 100K "${learn[@]}" "${views[@]}" small
 	kp-select -q -o all.kpm all >/dev/null
 	same_models few all.kpm
+}
+
+@test "--no-spill refuses what does not fit before anything starts, exit 1" {
+	local spill=(--no-spill --learner logistic small) s
+	fails 1 'kp-train: group "g0": 44.3 KB of rows on worker 0, --memory is 20.0 KB (--no-spill)' \
+	    kp-train -p 3 -o run --memory 20K "${spill[@]}"
+	fails 1 'kp-train: group "g0": 48.2 KB of rows on worker 0, --memory is 20.0 KB (--no-spill)' \
+	    kp-train -p 3 -o run --memory 20K --strategy mtp "${spill[@]}"
+	fails 1 'kp-train: group "g1": with what is held beside it, 22.4 KB of rows on worker 0, --memory is 20.0 KB (--no-spill)' \
+	    kp-train -p 3 -o run --memory 20K --strategy mop "${spill[@]}"
+	fails 1 'kp-train: group "g0": 48.2 KB of rows on worker 0, --memory is 47.0 KB (--no-spill)' \
+	    kp-train -p 3 --print-plan --memory 47K --strategy gtp "${spill[@]}"
+	[ ! -e run ]
+	# One group at a time; and all of them with more memory.
+	kp-train -q -p 3 -o dp --memory 20K --strategy dp "${spill[@]}"
+	for s in gl gtp mtp mop; do
+		kp-train -q -p 3 -o $s --memory 54K --strategy $s "${spill[@]}"
+	done
+	# Without it, rows are read again in every pass.
+	kp-train -q -p 3 -o run --memory 20K --learner logistic small
 }
 
 @test "a summary that is not one is refused by name, exit 6" {

@@ -168,6 +168,6 @@ for name in sys.argv[1:]:
         at += size
 for w, g, p, e, start, end, rows, sent, shard, kind in sorted(
         found, key=lambda u: u[5]):
-    print(w, g, p, e, shard, kind, "%.6f %.6f" % (start, end), rows, sent)
+    print(w, g, p, e, shard, kind, "%.9f %.9f" % (start, end), rows, sent)
 END
 }

@@ -9,6 +9,7 @@
 #include "exec/gapcore.h"
 #include "exec/gapturn.h"
 #include "plan/schedule.h"
+#include "plan/spill.h"
 
 /* How often a computing worker looks at its sockets. */
 #define LOOK_SEC 0.001
@@ -435,6 +436,8 @@ gap_pass_begin(struct gap *g, struct passing *p, const struct gaptask *t,
 	bool scores = t->kind == PASS_SCORE, walks = t->kind == PASS_WALK;
 	const struct shared *s = gap_find_shared(g, t->held->shard.group);
 
+	if (g->passing && g->passing->unit.rows > 0)
+		ledger_unit(&g->ledger, &g->passing->unit, false);
 	*p = (struct passing){.unit = {.worker = g->o->worker,
 				       .group = t->held->shard.group,
 				       .pack = t->pack_number,
@@ -447,8 +450,6 @@ gap_pass_begin(struct gap *g, struct passing *p, const struct gaptask *t,
 	p->yields = scores	  ? YIELDS_NOT
 		    : walks && !s ? YIELDS_TO_SHARED
 				  : YIELDS_TO_SCORES;
-	if (p->outer && p->outer->unit.rows > 0)
-		ledger_unit(&g->ledger, &p->outer->unit, false);
 	g->passing = p;
 }
 
@@ -563,22 +564,6 @@ take_shard(void *ctx, const struct shard *s)
 	return 0;
 }
 
-static uint64_t
-count_views(const struct space *s)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < s->nconfig; i++) {
-		size_t k = 0;
-
-		while (k < i && !learner_same_view(s->learner, &s->config[k],
-						   &s->config[i]))
-			k++;
-		n += k == i;
-	}
-	return n;
-}
-
 static void
 count_owned(struct gap *g)
 {
@@ -601,13 +586,13 @@ gap_open(struct gap *g, struct error *err)
 	uint64_t identity = plan_identity(p);
 	size_t n = g->index->ngroup;
 
-	g->views = count_views(&p->space);
+	g->views = space_views(&p->space);
 	g->group_rows = partition_rows(g->index);
 	g->owned = xcalloc(n, sizeof *g->owned);
 	g->ledger.best = xcalloc(n, sizeof *g->ledger.best);
 	for (size_t i = 0; i < n; i++)
 		g->ledger.best[i] = NAN;
-	g->one_group = gapturn_one_group(&p->partition.spec);
+	g->one_group = strategy_one_group(p->partition.spec.strategy);
 	g->one_pack = g->one_group || p->partition.spec.isolate;
 	if (p->partition.spec.strategy == STRATEGY_MTP)
 		take_tasks(g);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "plan/spill.h"
 
 struct held *
 held_new(const struct held_spec *spec, struct error *err)

@@ -23,12 +23,6 @@ gapturn_next(const struct gapturn_spec *s, uint32_t group)
 	return group;
 }
 
-bool
-gapturn_one_group(const struct partition_spec *s)
-{
-	return s->strategy == STRATEGY_DP || s->strategy == STRATEGY_SP;
-}
-
 static void
 make_due(struct gap *g, struct shared *s)
 {

@@ -15,8 +15,6 @@ struct gapturn_spec {
 	const struct dataset *data;
 	const uint64_t *group_rows;
 };
-/* Whether groups on several workers are trained one at a time. */
-bool gapturn_one_group(const struct partition_spec *s);
 /* The first group from `group` on that is trained on several workers; the
  * number of groups if there is none. */
 uint32_t gapturn_next(const struct gapturn_spec *s, uint32_t group);

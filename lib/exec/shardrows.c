@@ -6,8 +6,6 @@
 
 /* Rows of a piece: about a millisecond of work for a full pack. */
 #define PIECE_ROWS 32768
-/* A sparse entry in memory: slot and value. */
-#define ENTRY_BYTES 12
 
 struct piece {
 	struct rows *part[2]; /* PART_TRAIN, PART_HOLDOUT */
@@ -46,17 +44,6 @@ shard_rows_of(const struct shard *s, const struct block *b, uint32_t *first,
 	*end = s->end - b->first_row < b->nrow
 		   ? (uint32_t)(s->end - b->first_row)
 		   : b->nrow;
-}
-
-double
-shard_bytes(const struct learner *l, const struct dataset *d,
-	    const struct shard *s)
-{
-	const struct index_group *g = &dataset_index(d)->group[s->group];
-	double entries = (double)g->entries / (double)index_rows(g);
-
-	return (double)(s->end - s->first) *
-	       (l->row_bytes(dataset_schema(d)) + entries * ENTRY_BYTES);
 }
 
 static struct piece *

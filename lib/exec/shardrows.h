@@ -43,8 +43,5 @@ void shard_blocks(const struct index *ix, const struct shard *s, size_t *first,
 /* Rows of block b, by position in it, that are the shard's: [*first, *end). */
 void shard_rows_of(const struct shard *s, const struct block *b,
 		   uint32_t *first, uint32_t *end);
-/* What the shard's rows take in memory, as far as the index can tell. */
-double shard_bytes(const struct learner *l, const struct dataset *d,
-		   const struct shard *s);
 
 #endif

@@ -8,9 +8,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "exec/shardrows.h"
+#include "plan/spill.h"
 #include "shuffle/permutation.h"
 
-#define PIECE_ROWS 32768
+/* Rows given at once, between which the caller can look at its sockets. */
+#define PIECE_ROWS 4096
 
 struct shardwalk {
 	struct shardwalk_spec spec;

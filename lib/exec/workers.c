@@ -97,7 +97,7 @@ link_turns(struct links *l, const struct workers_spec *spec, struct error *err)
 	uint32_t ngroup = (uint32_t)dataset_index(spec->data)->ngroup;
 	uint32_t before = UINT32_MAX, group = 0;
 
-	if (!gapturn_one_group(&pt->spec))
+	if (!strategy_one_group(pt->spec.strategy))
 		return 0;
 	while ((group = gapturn_next(&turns, group)) < ngroup) {
 		uint32_t n = partition_nholder(pt, spec->group_rows, group);

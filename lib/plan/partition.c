@@ -49,6 +49,12 @@ strategy_has_isolate(enum strategy s)
 	       s == STRATEGY_MOP;
 }
 
+bool
+strategy_one_group(enum strategy s)
+{
+	return s == STRATEGY_DP || s == STRATEGY_SP;
+}
+
 /* floor(k n / p) for k <= p, without overflow. */
 static uint64_t
 share(uint64_t k, uint64_t n, uint64_t p)
