@@ -109,19 +109,31 @@ gap_drop_task(struct gap *g, struct gaptask *t)
 static uint64_t
 shared_bytes(const struct gap *g, const struct shared *s)
 {
-	return g->views *
-	       (uint64_t)shard_bytes(g->learner, g->o->data, &s->shard);
+	struct shard all = s->shard;
+
+	/* Slices are of the whole group. */
+	if (g->one_group && plan_is_sequential(g->plan)) {
+		all.first = 0;
+		all.end = g->group_rows[all.group];
+	}
+	return g->views * (uint64_t)shard_bytes(g->learner, g->o->data, &all);
 }
 
+/* s: NULL for a group that is held whole. */
 static struct held *
-hold(struct gap *g, const struct shard *s, uint64_t bytes, struct error *err)
+hold(struct gap *g, const struct shard *shard, const struct shared *s,
+     uint64_t bytes, struct error *err)
 {
+	struct order_rank part = {0};
 	uint64_t most = g->o->memory_bytes;
 	uint64_t left = g->resident_bytes < most ? most - g->resident_bytes : 0;
 
+	if (s && g->one_group)
+		part = (struct order_rank){s->holders.own, s->holders.n, true};
 	return held_new(&(struct held_spec){.plan = g->plan,
 					    .data = g->o->data,
-					    .shard = *s,
+					    .shard = *shard,
+					    .part = part,
 					    .streamed = bytes > left,
 					    .memory_bytes = left},
 			err);
@@ -132,7 +144,7 @@ gap_hold_shared(struct gap *g, struct shared *s, struct error *err)
 {
 	if (s->held)
 		return 0;
-	s->held = hold(g, &s->shard, shared_bytes(g, s), err);
+	s->held = hold(g, &s->shard, s, shared_bytes(g, s), err);
 	if (s->held == NULL)
 		return -1;
 	if (!s->held->spec.streamed)
@@ -229,6 +241,11 @@ on_message(struct gap *g, const struct message *m, struct error *err)
 	case TAG_SCORE:
 	case TAG_SCORES:
 		return gapwalk_message(g, m, err);
+	case TAG_BEGIN:
+	case TAG_SUM:
+	case TAG_TOTAL:
+	case TAG_NEXT:
+		return gapdp_message(g, m, err);
 	case TAG_END:
 		s = gap_find_shared(g, get_u32(&c));
 		if (s == NULL || s->ended || !cursor_done(&c))
@@ -311,7 +328,7 @@ start_task(struct gap *g, const struct shard *s, uint32_t pack,
 			    .rows = s->end - s->first};
 
 	if (g->whole_held == NULL)
-		g->whole_held = hold(g, s, (uint64_t)bytes, err);
+		g->whole_held = hold(g, s, NULL, (uint64_t)bytes, err);
 	if (g->whole_held == NULL ||
 	    gap_start_pack(g, g->whole_held, pack, config, n, err))
 		return -1;
@@ -393,6 +410,8 @@ static int
 take_pass(struct gap *g, struct gaptask *t, struct error *err)
 {
 	g->err = err;
+	if (t->kind == PASS_STEP)
+		return gapdp_pass(g, t, err);
 	if (t->ops->pattern == PATTERN_SEQUENTIAL)
 		return gapwalk_pass(g, t, err);
 	return gapsum_pass(g, t, err);

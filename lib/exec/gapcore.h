@@ -4,7 +4,8 @@
 /*
  * gapcore - what the parts of a worker share: gap.c runs its loop, gapsum.c
  * knows how passes whose partials add are taken (Algebraic, Sampling),
- * gapwalk.c how models walk along the holders (Sequential), gapturn.c when
+ * gapwalk.c how models walk along the holders (Sequential), gapdp.c how all
+ * holders take their steps together (Sequential, dp), gapturn.c when
  * the packs of a shared group start.  For these files only.
  */
 
@@ -141,5 +142,25 @@ int gapwalk_start(struct gap *g, struct held *h, uint32_t pack,
 int gapwalk_pass(struct gap *g, struct gaptask *t, struct error *err);
 /* TAG_HOP, TAG_EPOCH, TAG_SCORE, TAG_SCORES */
 int gapwalk_message(struct gap *g, const struct message *m, struct error *err);
+/* What a message says of the task; whether what one says can be. */
+void gapwalk_of(const struct gaptask *t, struct gap_walk *w);
+bool gapwalk_sound(struct gap *g, const struct gap_walk *w);
+/* The states of all lanes, and a task of the lanes in a message, made of them;
+ * NULL on error. */
+void gapwalk_put_states(const struct gaptask *t, struct strbuf *sb);
+struct gaptask *gapwalk_task_of_states(struct gap *g, const struct gap_walk *w,
+				       struct cursor *c, struct error *err);
+/* Marks the lanes that the reports say have ended; hold-out rows are next. */
+void gapwalk_begin_score(struct gaptask *t);
+
+/* --- gapdp.c --- */
+/* The task of an owner, with states, at the start of an epoch. */
+int gapdp_begin(struct gap *g, struct gaptask *t, struct error *err);
+int gapdp_pass(struct gap *g, struct gaptask *t, struct error *err);
+/* An owner's epoch has been recorded: the lanes t->ended leave, and with no
+ * other left the task is gone. */
+int gapdp_next(struct gap *g, struct gaptask *t, struct error *err);
+/* TAG_BEGIN, TAG_SUM, TAG_TOTAL, TAG_NEXT */
+int gapdp_message(struct gap *g, const struct message *m, struct error *err);
 
 #endif

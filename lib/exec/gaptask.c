@@ -75,9 +75,14 @@ read_rows(struct held *h, struct held_view *v, struct error *err)
 				      .facts = &h->facts,
 				      .view = v->view,
 				      .shard = h->shard,
+				      .part = s->part,
 				      .streamed = s->streamed,
 				      .memory_bytes = s->memory_bytes};
 
+	if (s->part.ranks > 0) {
+		walk.shard.first = 0;
+		walk.shard.end = facts_rows(&h->facts);
+	}
 	v->rows = shardrows_new(&rows, err);
 	if (v->rows && walks)
 		v->walk = shardwalk_new(&walk, err);
@@ -125,6 +130,7 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 	if (v == NULL)
 		return NULL;
 	t = xcalloc(1, sizeof *t);
+	t->step.states = (struct strbuf)STRBUF_INIT;
 	t->held = held;
 	t->pack_number = pack_number;
 	t->n = n;
@@ -142,14 +148,29 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 		    metric_new(schema->task, schema->nclass, METRIC_FULL);
 	}
 	t->ops = plan_ops(plan, config[0]);
+	if (held->spec.part.ranks > 0 && plan->local_batch)
+		spec.times = held->spec.part.ranks;
 	t->pack = t->ops->create(&spec, err);
 	if (t->pack == NULL) {
 		gaptask_free(t);
 		return NULL;
 	}
-	if (t->ops->pattern != PATTERN_SEQUENTIAL)
+	t->together =
+	    held->spec.part.ranks > 0 && t->ops->pattern == PATTERN_SEQUENTIAL;
+	if (t->ops->pattern != PATTERN_SEQUENTIAL || t->together)
 		t->partial = t->ops->partial_new(t->pack);
 	return t;
+}
+
+/* Those of the children. */
+static void
+free_sums(struct gaptask *t)
+{
+	for (size_t i = 0; i < 2; i++) {
+		if (t->step.sum[i])
+			t->ops->partial_free(t->step.sum[i]);
+		t->step.sum[i] = NULL;
+	}
 }
 
 void
@@ -159,6 +180,9 @@ gaptask_free(struct gaptask *t)
 		return;
 	if (t->partial)
 		t->ops->partial_free(t->partial);
+	free_sums(t);
+	shardtake_free(t->step.take);
+	strbuf_release(&t->step.states);
 	if (t->pack)
 		t->ops->free(t->pack);
 	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
@@ -284,6 +308,7 @@ gaptask_drop(struct gaptask *t, uint32_t ended)
 		t->config[n++] = t->config[i];
 	}
 	t->n = n;
+	free_sums(t);
 	if (t->partial) {
 		t->ops->partial_free(t->partial);
 		t->partial = t->ops->partial_new(t->pack);
@@ -294,6 +319,8 @@ gaptask_drop(struct gaptask *t, uint32_t ended)
 bool
 gaptask_has_state(const struct gaptask *t, uint32_t worker)
 {
+	if (t->together)
+		return t->parent == worker && t->step.states.len > 0;
 	return t->kind == PASS_WALK ||
 	       (t->kind != PASS_SCORE && t->parent == worker);
 }

@@ -28,6 +28,9 @@ struct held_spec {
 	const struct plan *plan;
 	struct dataset *data;
 	struct shard shard;
+	/* ranks > 0: Sequential packs are trained by so many holders at once,
+	 * of which this is one: the walk is its part of the whole group. */
+	struct order_rank part;
 	bool streamed;
 	uint64_t memory_bytes; /* streamed: for buffers */
 };
@@ -49,6 +52,20 @@ void held_free(struct held *h); /* NULL is legal */
 struct held_view *held_get(struct held *h, const struct config *c,
 			   bool keep_others, struct error *err);
 
+/* Where an epoch of a task that is trained together stands. */
+struct gaptask_step {
+	struct shardtake *take; /* NULL: between epochs */
+	struct deal deal;
+	uint64_t rows;		/* of a step */
+	uint64_t at;		/* rows of all holders before this step */
+	struct partial *sum[2]; /* of the children; NULL: none yet */
+	double start_sec;	/* of the epoch */
+	/* owner: states of all lanes at the start of the epoch, to be
+	 * journalled, and where that is */
+	struct strbuf states;
+	struct position states_at;
+};
+
 struct gaptask {
 	struct held *held;
 	uint32_t pack_number;		 /* of the plan */
@@ -59,7 +76,8 @@ struct gaptask {
 	struct shardwalk *walk;	    /* Sequential */
 	const struct pack_ops *ops; /* of the pack */
 	struct pack *pack;
-	struct partial *partial; /* Algebraic, Sampling */
+	bool together;		 /* Sequential, by all holders at once */
+	struct partial *partial; /* Algebraic, Sampling, or together */
 	enum metric_kind by;	 /* the default metric */
 	struct metric *light[PACK_LANES_MAX], *full[PACK_LANES_MAX];
 
@@ -74,6 +92,8 @@ struct gaptask {
 	struct lane_report report[PACK_LANES_MAX];   /* owner: last update */
 	char reason[PACK_LANES_MAX][GAP_REASON_MAX]; /* of a lane that ended
 							elsewhere */
+
+	struct gaptask_step step;
 
 	/* the tree: workers; parent == own worker at the owner */
 	uint32_t parent, child[2], nchild;

@@ -28,8 +28,8 @@ count_holders(const struct shared *s)
 
 /* --- messages out --- */
 
-static void
-walk_of(const struct gaptask *t, struct gap_walk *w)
+void
+gapwalk_of(const struct gaptask *t, struct gap_walk *w)
 {
 	*w = (struct gap_walk){.group = t->held->shard.group,
 			       .pack = t->pack_number,
@@ -40,8 +40,8 @@ walk_of(const struct gaptask *t, struct gap_walk *w)
 	memcpy(w->config, t->config, t->n * sizeof t->config[0]);
 }
 
-static void
-put_states(const struct gaptask *t, struct strbuf *sb)
+void
+gapwalk_put_states(const struct gaptask *t, struct strbuf *sb)
 {
 	struct strbuf state = STRBUF_INIT;
 
@@ -78,10 +78,10 @@ send_hop(struct gap *g, const struct shared *s, const struct gaptask *t,
 	struct gap_walk w;
 	int rc;
 
-	walk_of(t, &w);
+	gapwalk_of(t, &w);
 	w.ended = w.failed = 0;
 	gap_walk_put(&w, &sb);
-	put_states(t, &sb);
+	gapwalk_put_states(t, &sb);
 	rc = deliver(g, to, TAG_HOP, &sb, err);
 	strbuf_release(&sb);
 	return rc;
@@ -95,11 +95,11 @@ send_epoch(struct gap *g, const struct shared *s, const struct gaptask *t,
 	struct gap_walk w;
 	int rc;
 
-	walk_of(t, &w);
+	gapwalk_of(t, &w);
 	gap_walk_put(&w, &sb);
 	for (uint32_t i = 0; i < t->n; i++)
 		gap_report_put(&t->report[i], &sb);
-	put_states(t, &sb);
+	gapwalk_put_states(t, &sb);
 	rc = deliver(g, holders_owner(&s->holders), TAG_EPOCH, &sb, err);
 	strbuf_release(&sb);
 	return rc;
@@ -114,9 +114,9 @@ ask_for_scores(struct gap *g, const struct shared *s, struct gaptask *t,
 	struct gap_walk w;
 	int rc = 0;
 
-	walk_of(t, &w);
+	gapwalk_of(t, &w);
 	gap_walk_put(&w, &sb);
-	put_states(t, &sb);
+	gapwalk_put_states(t, &sb);
 	for (uint32_t k = 0; rc == 0 && k < s->holders.n - 1; k++, t->waiting++)
 		rc = gap_send(g, s->holders.worker[k], TAG_SCORE, &sb, err);
 	strbuf_release(&sb);
@@ -131,7 +131,7 @@ send_scores(struct gap *g, const struct shared *s, const struct gaptask *t,
 	struct gap_walk w;
 	int rc;
 
-	walk_of(t, &w);
+	gapwalk_of(t, &w);
 	gap_walk_put(&w, &sb);
 	gaptask_put_sums(t, &sb);
 	rc = gap_send(g, holders_owner(&s->holders), TAG_SCORES, &sb, err);
@@ -148,9 +148,8 @@ begin_walk(struct gaptask *t, struct position at)
 	t->at = at;
 }
 
-/* Marks the lanes that the reports say have ended. */
-static void
-begin_score(struct gaptask *t)
+void
+gapwalk_begin_score(struct gaptask *t)
 {
 	uint32_t ended = 0;
 
@@ -177,6 +176,12 @@ epoch_scored(struct gap *g, struct gaptask *t, struct error *err)
 		if ((t->ended >> i & 1) && ledger_lane(&g->ledger, t, i, err))
 			return -1;
 	}
+	if (t->together) {
+		left = before - (uint32_t)__builtin_popcount(t->ended);
+		if (gapdp_next(g, t, err))
+			return -1;
+		return gap_configs_finished(g, group, before - left, err);
+	}
 	left = gaptask_drop(t, t->ended);
 	t->ended = t->failed = 0;
 	/* Another worker is about to build on what is recorded here. */
@@ -202,7 +207,8 @@ score_advance(struct gap *g, struct gaptask *t, struct error *err)
 	if (s == NULL || holders_owner(&s->holders) == g->o->worker)
 		return epoch_scored(g, t, err);
 	rc = send_scores(g, s, t, err);
-	gap_drop_task(g, t);
+	if (!t->together)
+		gap_drop_task(g, t);
 	return rc;
 }
 
@@ -247,7 +253,7 @@ walk_advance(struct gap *g, struct gaptask *t, struct error *err)
 	}
 	t->ops->end_epoch(t->pack, t->report);
 	t->at = (struct position){.epoch = t->at.epoch + 1};
-	begin_score(t);
+	gapwalk_begin_score(t);
 	if (s == NULL)
 		return 0;
 	rc = send_epoch(g, s, t, err);
@@ -302,6 +308,10 @@ start_walk(struct gap *g, struct gaptask *t, const struct trial_state *from,
 	begin_walk(t, at);
 	if (s == NULL)
 		return 0;
+	if (t->together) {
+		gaptask_place(t, &s->holders);
+		return gapdp_begin(g, t, err);
+	}
 	if (at.leg >= count_holders(s))
 		return gaptask_bad_state(t, 0, g->o->run, err);
 	rc = send_hop(g, s, t, err);
@@ -353,10 +363,9 @@ gapwalk_start(struct gap *g, struct held *h, uint32_t pack,
 
 /* --- messages in --- */
 
-/* A task of the lanes in a message, with their states; NULL on error. */
-static struct gaptask *
-task_of_states(struct gap *g, const struct gap_walk *w, struct cursor *c,
-	       struct error *err)
+struct gaptask *
+gapwalk_task_of_states(struct gap *g, const struct gap_walk *w,
+		       struct cursor *c, struct error *err)
 {
 	struct shared *s = gap_find_shared(g, w->group);
 	struct gaptask *t;
@@ -376,11 +385,13 @@ task_of_states(struct gap *g, const struct gap_walk *w, struct cursor *c,
 	}
 	if (t)
 		t->at = w->at;
+	if (t && t->together)
+		gaptask_place(t, &s->holders);
 	return t;
 }
 
-static bool
-sound(struct gap *g, const struct gap_walk *w)
+bool
+gapwalk_sound(struct gap *g, const struct gap_walk *w)
 {
 	struct shared *s = gap_find_shared(g, w->group);
 
@@ -404,7 +415,7 @@ on_epoch(struct gap *g, const struct gap_walk *w, struct cursor *c,
 		if (gap_report_get(&report[i], reason[i], c))
 			return error_set(err, EXIT_CANNOT,
 					 "a worker sent no report");
-	t = task_of_states(g, w, c, err);
+	t = gapwalk_task_of_states(g, w, c, err);
 	if (t == NULL)
 		return -1;
 	memcpy(t->report, report, w->n * sizeof report[0]);
@@ -412,7 +423,7 @@ on_epoch(struct gap *g, const struct gap_walk *w, struct cursor *c,
 	for (uint32_t i = 0; i < w->n; i++)
 		if (t->report[i].status != LANE_STEP)
 			t->report[i].reason = t->reason[i];
-	begin_score(t);
+	gapwalk_begin_score(t);
 	gap_add_task(g, t);
 	return ask_for_scores(g, gap_find_shared(g, w->group), t, err);
 }
@@ -443,13 +454,13 @@ gapwalk_message(struct gap *g, const struct message *m, struct error *err)
 	struct gaptask *t;
 	struct gap_walk w;
 
-	if (gap_walk_get(&w, &c) || !sound(g, &w))
+	if (gap_walk_get(&w, &c) || !gapwalk_sound(g, &w))
 		return gap_nonsense(m->from, err);
 	if (m->tag == TAG_EPOCH)
 		return on_epoch(g, &w, &c, err);
 	if (m->tag == TAG_SCORES)
 		return on_scores(g, &w, &c, err);
-	t = task_of_states(g, &w, &c, err);
+	t = gapwalk_task_of_states(g, &w, &c, err);
 	if (t == NULL)
 		return -1;
 	if (m->tag == TAG_HOP) {

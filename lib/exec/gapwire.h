@@ -21,6 +21,13 @@
  *	SCORE    from the owner to every other holder: states to be scored
  *	SCORES   back: metrics
  *
+ * or, where all holders train at once (dp), along the tree:
+ *
+ *	BEGIN    down: states to start from; an epoch begins
+ *	SUM      up: of a step, the partial of a holder and all below it
+ *	TOTAL    down: the partial of all holders: take the step
+ *	NEXT     down: the lanes that have ended leave; an epoch begins
+ *
  * Between a worker and kp-train:
  *
  *	PROGRESS  configs finished, of how many
@@ -42,6 +49,10 @@ enum gap_tag {
 	TAG_SCORES,
 	TAG_END,
 	TAG_TURN,
+	TAG_BEGIN,
+	TAG_SUM,
+	TAG_TOTAL,
+	TAG_NEXT,
 	TAG_PROGRESS,
 	TAG_TRIAL,
 	TAG_DONE,
@@ -54,6 +65,8 @@ enum pass_kind {
 	PASS_TRAIN, /* sums for the solver, and the light hold-out metric */
 	PASS_FINAL, /* all hold-out metrics of lanes that have ended */
 	PASS_WALK,  /* Sequential: learns from the shard's training rows */
+	PASS_STEP,  /* Sequential, dp: sums of gradients over one's rows of a
+		       mini-batch */
 	PASS_SCORE, /* Sequential: hold-out metrics after an epoch */
 };
 

@@ -168,11 +168,31 @@ ledger_unstarted(struct ledger *l, uint32_t group, const uint32_t *config,
 	return 0;
 }
 
+static void
+put_kept_states(struct ledger *l, const struct gaptask *t)
+{
+	struct cursor c = cursor_of(t->step.states.buf, t->step.states.len);
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct trial_state s = {.group = t->held->shard.group,
+					.config = t->config[i],
+					.at = t->step.states_at};
+
+		s.state = get_bytes(&c, &s.n);
+		journal_add_state(l->journal, &s);
+	}
+}
+
 void
 ledger_states(struct ledger *l, const struct gaptask *t)
 {
 	struct strbuf sb = STRBUF_INIT;
 	struct trial_state s;
+
+	if (t->together) {
+		put_kept_states(l, t);
+		return;
+	}
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (t->kind == PASS_FINAL && (t->ended >> i & 1))

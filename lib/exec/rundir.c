@@ -176,6 +176,15 @@ describe_walks(const struct plan *there, const struct plan *here,
 			    " here, and Sequential models of groups cut over "
 			    "workers depend on it",
 			    there->partition.workers, here->partition.workers);
+	else if (here->partition.spec.strategy !=
+		 there->partition.spec.strategy)
+		strbuf_addf(sb, "strategy %s there, %s here",
+			    strategy_name(there->partition.spec.strategy),
+			    strategy_name(here->partition.spec.strategy));
+	else if (there->local_batch != here->local_batch)
+		strbuf_addf(sb, "--dp-batch %s there, %s here",
+			    there->local_batch ? "local" : "global",
+			    here->local_batch ? "local" : "global");
 	else
 		strbuf_addstr(sb, "other cuts or packs of split groups");
 }

@@ -21,7 +21,10 @@ struct shardwalk {
 	struct order *order;
 	/* in memory */
 	struct rows *rows;
-	uint32_t *block_rows; /* [nblock] training rows of each */
+	uint32_t *block_rows; /* [nblock] training rows of each; streamed:
+			       * for ranks alone */
+	uint64_t total;	      /* of all ranks in tuple_epoch */
+	bool dealt;	      /* to ranks that have no slices */
 	uint32_t *tuple;      /* [ntuple] order of tuple_epoch; NULL: of none */
 	size_t ntuple;
 	uint64_t tuple_epoch;
@@ -63,6 +66,26 @@ load_all(struct shardwalk *w, struct error *err)
 		rc = error_set(err, EXIT_CANNOT,
 			       "more than 2^32 rows of a group on one worker: "
 			       "use more workers, or less --memory");
+	return rc;
+}
+
+/* Counts the training rows of each block. */
+static int
+count_rows(struct shardwalk *w, struct error *err)
+{
+	const struct schema *schema = dataset_schema(w->spec.data);
+	struct block b = {0};
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < w->nblock; i++) {
+		rc = dataset_read_block(w->spec.data, w->first_block + i,
+					w->spec.facts, &b, err);
+		for (uint32_t k = 0; rc == 0 && k < b.nrow; k++)
+			w->block_rows[i] +=
+			    split_part(&schema->split, b.split[k],
+				       w->spec.facts->all_train) == PART_TRAIN;
+	}
+	block_release(&b);
 	return rc;
 }
 
@@ -127,11 +150,22 @@ shardwalk_new(const struct shardwalk_spec *spec, struct error *err)
 	w->block_rows = xcalloc(w->nblock + 1, sizeof *w->block_rows);
 	bytes = shard_bytes(w->learner, spec->data, &spec->shard);
 	os.nblock = w->nblock;
-	os.block_rows = spec->streamed ? NULL : w->block_rows;
 	os.buffer_blocks =
 	    buffer_blocks(plan, spec->data, &spec->shard, &os.nblock);
+	w->dealt = spec->part.ranks > 0 && (plan->shuffle == SHUFFLE_WINDOW ||
+					    plan->shuffle == SHUFFLE_MRS);
+	if (spec->part.ranks > 0 && !w->dealt) {
+		os.part = spec->part;
+		os.part.even = true;
+		os.buffer_blocks =
+		    (os.buffer_blocks + os.part.ranks - 1) / os.part.ranks;
+	}
+	if (!spec->streamed || os.part.even)
+		os.block_rows = w->block_rows;
 	rc = spec->streamed ? can_stream(w, os.buffer_blocks, bytes, err)
 			    : load_all(w, err);
+	if (rc == 0 && spec->streamed && os.part.even)
+		rc = count_rows(w, err);
 	if (rc) {
 		shardwalk_free(w);
 		return NULL;
@@ -175,14 +209,36 @@ give(const struct shardwalk_pass *pass, const struct rows *r,
 	return rc;
 }
 
+/* Of the tuples of all ranks, those dealt to this one. */
+static void
+keep_own(struct shardwalk *w)
+{
+	const struct deal d = {w->total, w->spec.part.ranks};
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->ntuple; i++)
+		if (deal_is(&d, w->spec.part.rank, i))
+			w->tuple[n++] = w->tuple[i];
+	w->ntuple = n;
+}
+
+static void
+order_epoch(struct shardwalk *w, uint64_t epoch)
+{
+	if (w->tuple && w->tuple_epoch == epoch)
+		return;
+	free(w->tuple);
+	w->tuple = order_tuples(w->order, epoch, &w->ntuple);
+	w->tuple_epoch = epoch;
+	w->total = w->ntuple;
+	if (w->dealt)
+		keep_own(w);
+}
+
 static int
 run_resident(struct shardwalk *w, const struct shardwalk_pass *pass)
 {
-	if (w->tuple == NULL || w->tuple_epoch != pass->epoch) {
-		free(w->tuple);
-		w->tuple = order_tuples(w->order, pass->epoch, &w->ntuple);
-		w->tuple_epoch = pass->epoch;
-	}
+	order_epoch(w, pass->epoch);
 	if (pass->skip >= w->ntuple)
 		return 0;
 	return give(pass, w->rows, w->tuple + pass->skip,
@@ -204,6 +260,8 @@ struct feed {
 	uint64_t epoch;
 	struct buffer slot[2];
 	size_t nslot, nbuffer; /* of the epoch */
+	pthread_t thread;
+	bool started;
 
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
@@ -213,6 +271,25 @@ struct feed {
 	struct error err;
 };
 
+/* Adds the rows that are left of a block that a slice cuts. */
+static int
+add_cut(const struct feed *f, size_t id, struct order_cut cut,
+	struct block *block, struct rows *r, struct error *err)
+{
+	const struct shardwalk *w = f->w;
+	struct rows *all = w->learner->rows_new(w->spec.view, PART_TRAIN);
+	uint32_t *which = xcalloc(cut.rows + 1, sizeof *which);
+	int rc = add_block(w, w->own, id, block, all, err);
+
+	for (uint32_t i = 0; i < cut.rows; i++)
+		which[i] = cut.first + i;
+	if (rc == 0)
+		w->learner->rows_copy(r, all, which, cut.rows);
+	w->learner->rows_free(all);
+	free(which);
+	return rc;
+}
+
 static int
 fill(struct feed *f, struct buffer *b, size_t number, struct block *block,
      struct error *err)
@@ -221,9 +298,16 @@ fill(struct feed *f, struct buffer *b, size_t number, struct block *block,
 	struct order_buffer ob = order_buffer(w->order, f->epoch, number);
 
 	w->learner->rows_reset(b->rows);
-	for (size_t i = 0; i < ob.n; i++)
-		if (add_block(w, w->own, ob.block[i], block, b->rows, err))
+	for (size_t i = 0; i < ob.n; i++) {
+		bool whole = ob.cut == NULL ||
+			     ob.cut[i].rows == w->block_rows[ob.block[i]];
+
+		if (whole
+			? add_block(w, w->own, ob.block[i], block, b->rows, err)
+			: add_cut(f, ob.block[i], ob.cut[i], block, b->rows,
+				  err))
 			return -1;
+	}
 	b->n = (size_t)w->learner->rows_count(b->rows);
 	mem_grow(&b->perm, &b->cap, b->n, sizeof *b->perm);
 	order_in_buffer(w->order, f->epoch, number, b->perm, b->n);
@@ -350,40 +434,61 @@ take_all(struct feed *f, const struct shardwalk_pass *pass, struct carry *c,
 	return rc;
 }
 
+/* Starts the I/O thread of an epoch. */
+static int
+feed_start(struct feed *f, struct shardwalk *w, uint64_t epoch,
+	   struct error *err)
+{
+	int rc;
+
+	*f = (struct feed){.w = w,
+			   .epoch = epoch,
+			   .nslot = w->nbuffer,
+			   .nbuffer = order_buffers(w->order, epoch)};
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->moved, NULL);
+	for (size_t k = 0; k < f->nslot; k++)
+		f->slot[k].rows =
+		    w->learner->rows_new(w->spec.view, PART_TRAIN);
+	rc = pthread_create(&f->thread, NULL, feeding, f);
+	f->started = rc == 0;
+	return rc ? error_set(err, EXIT_CANNOT, "no thread: %s", strerror(rc))
+		  : 0;
+}
+
+static void
+feed_stop(struct feed *f)
+{
+	if (f->started) {
+		pthread_mutex_lock(&f->lock);
+		f->stop = true;
+		pthread_cond_signal(&f->moved);
+		pthread_mutex_unlock(&f->lock);
+		pthread_join(f->thread, NULL);
+	}
+	for (size_t k = 0; k < f->nslot; k++) {
+		f->w->learner->rows_free(f->slot[k].rows);
+		free(f->slot[k].perm);
+	}
+	pthread_cond_destroy(&f->moved);
+	pthread_mutex_destroy(&f->lock);
+}
+
 static int
 run_streamed(struct shardwalk *w, const struct shardwalk_pass *pass,
 	     struct error *err)
 {
-	struct feed f = {.w = w,
-			 .epoch = pass->epoch,
-			 .nslot = w->nbuffer,
-			 .nbuffer = order_buffers(w->order, pass->epoch),
-			 .lock = PTHREAD_MUTEX_INITIALIZER,
-			 .moved = PTHREAD_COND_INITIALIZER};
 	struct carry c = {.count = xcalloc(pass->batch, sizeof *c.count)};
-	pthread_t thread;
+	struct feed f;
 	int rc;
 
 	for (size_t i = 0; i < pass->batch; i++)
 		c.count[i] = (uint32_t)i;
 	c.rows = w->learner->rows_new(w->spec.view, PART_TRAIN);
-	for (size_t k = 0; k < f.nslot; k++)
-		f.slot[k].rows = w->learner->rows_new(w->spec.view, PART_TRAIN);
-	rc = pthread_create(&thread, NULL, feeding, &f);
-	if (rc) {
-		rc = error_set(err, EXIT_CANNOT, "no thread: %s", strerror(rc));
-	} else {
+	rc = feed_start(&f, w, pass->epoch, err);
+	if (rc == 0)
 		rc = take_all(&f, pass, &c, err);
-		pthread_mutex_lock(&f.lock);
-		f.stop = true;
-		pthread_cond_signal(&f.moved);
-		pthread_mutex_unlock(&f.lock);
-		pthread_join(thread, NULL);
-	}
-	for (size_t k = 0; k < f.nslot; k++) {
-		w->learner->rows_free(f.slot[k].rows);
-		free(f.slot[k].perm);
-	}
+	feed_stop(&f);
 	w->learner->rows_free(c.rows);
 	free(c.count);
 	return rc;
@@ -395,6 +500,138 @@ shardwalk_run(struct shardwalk *w, const struct shardwalk_pass *pass,
 {
 	return w->spec.streamed ? run_streamed(w, pass, err)
 				: run_resident(w, pass);
+}
+
+/* --- step by step --- */
+
+struct shardtake {
+	struct shardwalk *w;
+	uint64_t epoch;
+	size_t at; /* rows taken; streamed: of the buffer */
+	/* streamed */
+	struct feed feed;
+	size_t number; /* of the buffer */
+	const struct buffer *buffer;
+	struct rows *carry; /* of steps that span buffers */
+	uint32_t *count;    /* [cap] 0, 1, ... */
+	size_t cap;
+};
+
+struct shardtake *
+shardtake_new(struct shardwalk *w, uint64_t epoch, struct error *err)
+{
+	struct shardtake *t = xcalloc(1, sizeof *t);
+
+	t->w = w;
+	t->epoch = epoch;
+	if (!w->spec.streamed) {
+		order_epoch(w, epoch);
+		return t;
+	}
+	t->carry = w->learner->rows_new(w->spec.view, PART_TRAIN);
+	if (feed_start(&t->feed, w, epoch, err)) {
+		shardtake_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void
+shardtake_free(struct shardtake *t)
+{
+	if (t == NULL)
+		return;
+	if (t->carry) {
+		feed_stop(&t->feed);
+		t->w->learner->rows_free(t->carry);
+	}
+	free(t->count);
+	free(t);
+}
+
+struct deal
+shardtake_deal(const struct shardtake *t)
+{
+	const struct shardwalk *w = t->w;
+	struct deal d = {.ranks = w->spec.part.ranks};
+
+	if (w->dealt)
+		d.total = w->total;
+	for (size_t i = 0; !w->dealt && i < w->nblock; i++)
+		d.total += w->block_rows[i];
+	return d;
+}
+
+/* The buffer that the next row is in. */
+static int
+find_row(struct shardtake *t, struct error *err)
+{
+	while (t->buffer == NULL || t->at == t->buffer->n) {
+		if (t->buffer) {
+			release(&t->feed);
+			t->number++;
+		}
+		t->at = 0;
+		t->buffer = wait_for(&t->feed, t->number, err);
+		if (t->buffer == NULL)
+			return -1;
+	}
+	return 0;
+}
+
+/* n rows from several buffers, copied. */
+static int
+take_across(struct shardtake *t, size_t n, struct error *err)
+{
+	const struct learner *l = t->w->learner;
+	size_t have = 0;
+
+	mem_grow(&t->count, &t->cap, n, sizeof *t->count);
+	for (size_t i = 0; i < n; i++)
+		t->count[i] = (uint32_t)i;
+	l->rows_reset(t->carry);
+	while (have < n) {
+		size_t m;
+
+		if (find_row(t, err))
+			return -1;
+		m = t->buffer->n - t->at;
+		if (m > n - have)
+			m = n - have;
+		l->rows_copy(t->carry, t->buffer->rows, t->buffer->perm + t->at,
+			     m);
+		t->at += m;
+		have += m;
+	}
+	return 0;
+}
+
+int
+shardtake_next(struct shardtake *t, size_t n, const struct rows **r,
+	       const uint32_t **order, struct error *err)
+{
+	struct shardwalk *w = t->w;
+
+	if (!w->spec.streamed) {
+		order_epoch(w, t->epoch);
+		*r = w->rows;
+		*order = w->tuple + t->at;
+		t->at += n;
+		return 0;
+	}
+	if (find_row(t, err))
+		return -1;
+	if (t->buffer->n - t->at < n) {
+		*r = t->carry;
+		if (take_across(t, n, err))
+			return -1;
+		*order = t->count;
+		return 0;
+	}
+	*r = t->buffer->rows;
+	*order = t->buffer->perm + t->at;
+	t->at += n;
+	return 0;
 }
 
 struct thin {

@@ -10,11 +10,20 @@
  *
  * The order depends on the seed, the group, where the shard begins, and the
  * epoch: packs of a group visit its rows alike.
+ *
+ * Or the rows of a group that several ranks walk together (dp), each its part:
+ * the even slice of the permuted blocks that struct order_rank means, of a
+ * buffer of 1/ranks the size; a block that is cut is read by two.  once and
+ * epoch: of the permuted rows.  window and mrs know no slices: there the rows
+ * of the one order of the group are dealt to the ranks (shuffle/deal.h).  Each
+ * rank reads blocks all over the group, and so holds all of it in memory, or
+ * streams.
  */
 
 #include "data/dataset.h"
 #include "model/learner.h"
 #include "plan/plan.h"
+#include "shuffle/deal.h"
 
 struct shardwalk_spec {
 	const struct plan *plan; /* shuffle, buffer, seed */
@@ -22,6 +31,7 @@ struct shardwalk_spec {
 	const struct group_facts *facts;
 	const struct view *view;
 	struct shard shard;
+	struct order_rank part; /* ranks 0: all rows; else of a whole group */
 	bool streamed;
 	uint64_t memory_bytes; /* streamed: for its buffers */
 };
@@ -50,6 +60,19 @@ struct shardwalk_pass {
  * multiple of batch but for the last, about a millisecond of work each. */
 int shardwalk_run(struct shardwalk *w, const struct shardwalk_pass *pass,
 		  struct error *err);
+
+/* For those who walk together: the rows of an epoch step by step.  At most one
+ * of a walk at a time. */
+struct shardtake;
+struct shardtake *shardtake_new(struct shardwalk *w, uint64_t epoch,
+				struct error *err);
+void shardtake_free(struct shardtake *t); /* NULL is legal */
+/* The rows there are, of all ranks. */
+struct deal shardtake_deal(const struct shardtake *t);
+/* The next n rows of this rank, which must have so many left: order[0 .. n) of
+ * *r, until the next call.  -1: a damaged block. */
+int shardtake_next(struct shardtake *t, size_t n, const struct rows **r,
+		   const uint32_t **order, struct error *err);
 
 /* What counts for quality is how many blocks a buffer holds. */
 #define SHARDWALK_FEW_BLOCKS 100

@@ -105,6 +105,7 @@ struct pack_spec {
 	size_t n;
 	uint32_t epochs; /* cap on passes that count */
 	uint64_t seed;
+	uint32_t times; /* Sequential: a step is of so many batches, 0: of one */
 };
 
 /* What the last update() said of a lane. */

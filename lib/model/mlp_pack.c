@@ -189,6 +189,7 @@ mlp_pack_new(const struct pack_spec *spec, struct error *err)
 	double rows = (double)f->rows[PART_TRAIN];
 	struct pack *p;
 	float *start;
+	size_t step;
 
 	if (blas_load(err))
 		return NULL;
@@ -202,8 +203,9 @@ mlp_pack_new(const struct pack_spec *spec, struct error *err)
 	p->batch_rows = sgd_rule_of(spec->config[0], MLP_SGD).batch;
 	p->weight_scale =
 	    rows > 0 && f->weight_sum > 0 ? rows / f->weight_sum : 1;
+	step = p->batch_rows * (spec->times ? spec->times : 1);
 	p->average_every = sgd_average_every(
-	    (f->rows[PART_TRAIN] + p->batch_rows - 1) / p->batch_rows,
+	    (f->rows[PART_TRAIN] + step - 1) / step,
 	    (double)p->net.dense * (double)p->batch_rows / PRODUCTS_PER_SUM,
 	    (double)p->net.size);
 	p->n = spec->n;

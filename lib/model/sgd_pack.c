@@ -70,13 +70,14 @@ cells(const struct pack *p)
 	return p->size * p->width;
 }
 
-/* Batches between iterates that are averaged: by facts and config alone. */
+/* Steps of so many rows between iterates that are averaged: by facts and config
+ * alone. */
 static uint64_t
-average_every(const struct pack *p)
+average_every(const struct pack *p, uint64_t step)
 {
 	const struct group_facts *f = p->facts;
 	double rows = (double)f->rows[PART_TRAIN], entries = 0, touched;
-	uint64_t batches = (f->rows[PART_TRAIN] + p->batch - 1) / p->batch;
+	uint64_t batches = (f->rows[PART_TRAIN] + step - 1) / step;
 
 	for (size_t i = 0; i < p->view->schema->nfeature; i++)
 		if (p->view->schema->feature[i].kind == FEATURE_SPARSE)
@@ -180,7 +181,7 @@ sgd_pack_new(const struct pack_spec *spec, const struct sgd_setup *setup)
 	p->width = width_for(p->n);
 	p->batch = rule.batch;
 	p->nvar = (size_t)p->view->d + p->view->intercept;
-	p->every = average_every(p);
+	p->every = average_every(p, p->batch * (spec->times ? spec->times : 1));
 	if (p->view->intercept && p->kind != LOSS_HINGE &&
 	    p->kind != LOSS_SQUARED_HINGE)
 		p->start = loss_start(p->kind, p->facts);

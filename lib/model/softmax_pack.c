@@ -54,7 +54,7 @@ row_values(const struct view *v, const struct group_facts *f)
 }
 
 static void
-plan_average(struct pack *p)
+plan_average(struct pack *p, uint64_t step)
 {
 	uint64_t rows = p->facts->rows[PART_TRAIN];
 	double row = row_values(p->view, p->facts),
@@ -63,8 +63,7 @@ plan_average(struct pack *p)
 
 	if (p->rule != SOFTMAX_PLAIN)
 		touched += all;
-	p->every =
-	    sgd_average_every((rows + p->batch - 1) / p->batch, touched, all);
+	p->every = sgd_average_every((rows + step - 1) / step, touched, all);
 }
 
 static void
@@ -117,7 +116,7 @@ softmax_pack_new(const struct pack_spec *spec, enum softmax_rule rule)
 		p->sums.scale[i] = 1;
 	p->batch = p->lane[0].rule.batch;
 	p->average = p->lane[0].rule.average == SGD_AVERAGE_EPOCH;
-	plan_average(p);
+	plan_average(p, p->batch * (spec->times ? spec->times : 1));
 	make_arrays(p);
 	return p;
 }

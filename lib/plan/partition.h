@@ -63,7 +63,8 @@ int strategy_parse(const char *name, enum strategy *s);
 bool strategy_has_order(enum strategy s);
 bool strategy_has_capacity(enum strategy s);
 bool strategy_has_isolate(enum strategy s);
-/* Whether groups on several workers are trained one at a time: dp, sp. */
+/* Whether groups on several workers are trained one at a time, the Sequential
+ * ones in steps that all holders take together: dp, sp. */
 bool strategy_one_group(enum strategy s);
 
 struct partition_spec {

@@ -132,7 +132,8 @@ static size_t
 split_packs_wanted(const struct plan *p)
 {
 	uint32_t holders = partition_most_holders(&p->partition);
-	size_t want = holders > 1 ? 2 : 1;
+	bool together = strategy_one_group(p->partition.spec.strategy);
+	size_t want = holders > 1 && !together ? 2 : 1;
 
 	if (want > 1 && plan_is_sequential(p))
 		want = holders;
@@ -194,6 +195,10 @@ shuffle_json(const struct plan *p, struct jout *j)
 	jout_cstr(j, shuffle_method_name(p->shuffle));
 	jout_key(j, "buffer");
 	jout_cstr(j, size.buf);
+	if (p->local_batch) {
+		jout_key(j, "dp_batch");
+		jout_cstr(j, "local");
+	}
 	jout_end_object(j);
 	strbuf_release(&size);
 }
@@ -208,8 +213,10 @@ sequential_identity(const struct plan *p, struct jout *j)
 	if (partition_most_holders(&p->partition) == 1)
 		return;
 	/* Workers on one mini-batch are not the same as workers in turn. */
-	if (strategy == STRATEGY_DP || strategy == STRATEGY_SP)
+	if (strategy_one_group(strategy)) {
 		jout_cstr(j, strategy_name(strategy));
+		jout_bool(j, p->local_batch);
+	}
 	jout_hex(j, p->partition.assignment);
 	packs_json(p->split_pack, p->nsplit_pack, j);
 }
@@ -375,12 +382,23 @@ load_packs(const struct plan *p, const struct jvalue *v, const char *key,
 	return ret < 0 ? ret : (int)n;
 }
 
+int
+plan_batch_parse(const char *text, bool *local, struct error *err)
+{
+	*local = strcmp(text, "local") == 0;
+	if (*local || strcmp(text, "global") == 0)
+		return 0;
+	return error_set(err, EXIT_USAGE, "\"%s\" is neither global nor local",
+			 text);
+}
+
 static int
 load_shuffle(struct plan *p, const struct jvalue *v, struct error *err)
 {
-	static const char *const known[] = {"method", "buffer", NULL};
+	static const char *const known[] = {"method", "buffer", "dp_batch",
+					    NULL};
 	const struct jvalue *o;
-	const char *text[2];
+	const char *text[3] = {[2] = "global"};
 	size_t n;
 
 	if (jsonio_get_object(v, "shuffle", &o, err) < 0 ||
@@ -388,6 +406,13 @@ load_shuffle(struct plan *p, const struct jvalue *v, struct error *err)
 	    jsonio_get_string(o, "method", &text[0], &n, err) < 0 ||
 	    jsonio_get_string(o, "buffer", &text[1], &n, err) < 0)
 		return -1;
+	if (jsonio_has(o, "dp_batch") &&
+	    jsonio_get_string(o, "dp_batch", &text[2], &n, err) < 0)
+		return -1;
+	if (plan_batch_parse(text[2], &p->local_batch, err) < 0) {
+		err->code = EXIT_CORRUPT;
+		return error_context(err, "\"dp_batch\"");
+	}
 	if (shuffle_method_parse(text[0], &p->shuffle, err) == 0 &&
 	    buffer_size_parse(text[1], &p->buffer, err) == 0)
 		return 0;

@@ -32,6 +32,9 @@ struct plan {
 	/* How Sequential configs visit the rows of a shard. */
 	enum shuffle_method shuffle;
 	struct buffer_size buffer;
+	/* Where all holders train Sequential configs at once (dp): a step is
+	 * of `batch` rows on each of them, not of `batch` in all. */
+	bool local_batch;
 	uint32_t min_rows; /* training rows below which a group falls back */
 	struct plan_pack *pack; /* of whole groups */
 	size_t npack;
@@ -42,7 +45,8 @@ struct plan {
 /* Packs the configs of plan->space: equal pack parameters together, in order,
  * split evenly under the width.  Split groups get more packs where whole ones
  * would have too few to compute one while another travels: at least 2 if
- * there are 2 configs, and as many as holders if configs are Sequential.
+ * there are 2 configs, and as many as holders if configs are Sequential; not
+ * where all holders are at one pack at a time (strategy_one_group()).
  * Under mtp packs are of one config. */
 void plan_make_packs(struct plan *p);
 /* The packs of a group; split: more than one worker holds rows of it. */
@@ -59,6 +63,8 @@ plan_ops(const struct plan *p, uint32_t config)
 {
 	return p->space.learner->ops(&p->space.config[config]);
 }
+/* "global" or "local" (local_batch); EXIT_USAGE. */
+int plan_batch_parse(const char *text, bool *local, struct error *err);
 /* Whether any config is Sequential. */
 bool plan_is_sequential(const struct plan *p);
 /* Hash of all that decides the bytes of models and trials: learner, seed,

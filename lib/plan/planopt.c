@@ -31,6 +31,8 @@ plan_options_words(const struct plan_options *o, const struct plan *p,
 		strbuf_addf(sb, " --shuffle %s --buffer ",
 			    shuffle_method_name(p->shuffle));
 		buffer_size_text(&p->buffer, sb);
+		if (p->local_batch)
+			strbuf_addstr(sb, " --dp-batch local");
 	}
 }
 
@@ -48,6 +50,7 @@ plan_options_given(const struct plan_options *o)
 	       : o->min_rows != none.min_rows	  ? "--min-rows"
 	       : o->shuffle			  ? "--shuffle"
 	       : o->buffer			  ? "--buffer"
+	       : o->dp_batch			  ? "--dp-batch"
 	       : o->profile			  ? "--profile"
 						  : NULL;
 }
@@ -210,6 +213,22 @@ set_epochs(struct plan *p, int64_t given, struct error *err)
 }
 
 static int
+set_batch(struct plan *p, const struct plan_options *o, struct error *err)
+{
+	enum strategy s = p->partition.spec.strategy;
+
+	if (o->dp_batch == NULL)
+		return 0;
+	if (plan_batch_parse(o->dp_batch, &p->local_batch, err) < 0)
+		return error_context(err, "--dp-batch");
+	if (!plan_is_sequential(p) || !strategy_one_group(s))
+		return error_set(err, EXIT_USAGE,
+				 "--dp-batch goes with --strategy dp or sp and "
+				 "solver=sgd or adam");
+	return 0;
+}
+
+static int
 set_shuffle(struct plan *p, const struct plan_options *o, struct error *err)
 {
 	if (!plan_is_sequential(p) && (o->shuffle || o->buffer))
@@ -220,6 +239,8 @@ set_shuffle(struct plan *p, const struct plan_options *o, struct error *err)
 	if (o->shuffle &&
 	    shuffle_method_parse(o->shuffle, &p->shuffle, err) < 0)
 		return error_context(err, "--shuffle");
+	if (set_batch(p, o, err) < 0)
+		return -1;
 	p->buffer.bytes = PLAN_BUFFER_BYTES;
 	return o->buffer ? buffer_size_parse(o->buffer, &p->buffer, err) : 0;
 }

@@ -29,6 +29,7 @@ struct plan_options {
 	int64_t min_rows;
 	const char *shuffle; /* of Sequential configs; NULL: corgipile */
 	const char *buffer;  /* NULL: PLAN_BUFFER_BYTES */
+	const char *dp_batch; /* "global", "local"; NULL: global */
 	const char *profile; /* file of kp-profile(5); NULL: the default */
 };
 
@@ -71,6 +72,9 @@ struct plan_options {
 	{"buffer", 0, OPT_STRING, &(po).buffer, "SIZE",                        \
 	 "rows shuffled together, as a share (10%) of a worker's\n"            \
 	 "rows of a group or in bytes (default: 512M)", 0, 0},                 \
+	{"dp-batch", 0, OPT_STRING, &(po).dp_batch, "HOW",                     \
+	 "strategy dp: batch=B is of all workers together (global,\n"          \
+	 "default) or of each (local)", 0, 0},                                 \
 	{"profile", 0, OPT_STRING, &(po).profile, "FILE",                      \
 	 "what work costs, measured by kp-plan --pilot\n"                      \
 	 "(default: an ordinary machine)", 0, 0}

@@ -209,6 +209,154 @@ streamed_is_resident(void)
 		}
 }
 
+/* --- walked by several ranks --- */
+
+/* The whole group, by one of them. */
+static void
+rank_open(struct job *j, enum shuffle_method method, struct order_rank part,
+	  uint64_t memory_bytes)
+{
+	struct error err = ERROR_NONE;
+
+	CHECK(job_open(j, method, "20%", 0, &err));
+	shardwalk_free(j->walk);
+	j->spec.shard = (struct shard){.group = 0, .end = ROWS};
+	j->spec.part = part;
+	j->spec.streamed = memory_bytes > 0;
+	j->spec.memory_bytes = memory_bytes;
+	j->walk = shardwalk_new(&j->spec, &err);
+	CHECK(j->walk != NULL);
+}
+
+/* Adds the rank's rows of an epoch in steps of so many, of all ranks. */
+static void
+rank_visit(struct job *j, uint64_t epoch, uint64_t step, struct visit *v)
+{
+	struct error err = ERROR_NONE;
+	struct shardtake *t = shardtake_new(j->walk, epoch, &err);
+	struct deal d = shardtake_deal(t);
+	uint32_t rank = j->spec.part.rank;
+
+	for (uint64_t at = 0; at < d.total; at += step) {
+		uint64_t end = d.total - at < step ? d.total : at + step;
+		uint64_t n =
+		    deal_before(&d, rank, end) - deal_before(&d, rank, at);
+		const uint32_t *order;
+		const struct rows *r;
+		double label[ROWS];
+
+		if (n == 0)
+			continue;
+		CHECK_OK(shardtake_next(t, n, &r, &order, &err), err);
+		v->learner->rows_label(r, order, n, label, v->weight + v->n);
+		v->n += n;
+	}
+	CHECK_INT(v->n <= 3 * ROWS, 1);
+	shardtake_free(t);
+}
+
+static void
+ranks_share_an_epoch(void)
+{
+	static struct visit v, own;
+
+	for (int m = 0; m < SHUFFLE_METHOD_COUNT; m++)
+		for (uint32_t p = 1; p <= 5; p += 2) {
+			size_t most = 0, least = ROWS, n = 0;
+			struct job j;
+
+			if (m == SHUFFLE_MRS)
+				continue;
+			v = (struct visit){.learner =
+					       learner_by_name("logistic")};
+			for (uint32_t k = 0; k < p; k++) {
+				struct order_rank part = {k, p, true};
+
+				own = (struct visit){.learner = v.learner};
+				rank_open(&j, (enum shuffle_method)m, part, 0);
+				n = (size_t)j.facts.rows[PART_TRAIN];
+				rank_visit(&j, 2, 128, &own);
+				job_close(&j);
+				most = own.n > most ? own.n : most;
+				least = own.n < least ? own.n : least;
+				memcpy(v.weight + v.n, own.weight,
+				       own.n * sizeof own.weight[0]);
+				v.n += own.n;
+			}
+			CHECK(most - least <= 1);
+			CHECK_INT(v.n, n);
+			qsort(v.weight, v.n, sizeof v.weight[0], compare);
+			for (size_t i = 1; i < v.n; i++)
+				CHECK(v.weight[i] > v.weight[i - 1]);
+		}
+}
+
+static void
+streamed_ranks_are_resident(void)
+{
+	static const enum shuffle_method method[] = {
+	    SHUFFLE_CORGIPILE, SHUFFLE_NONE, SHUFFLE_BLOCK};
+	static const uint64_t step[] = {1, 7, 128, 5000};
+	static struct visit a, b;
+
+	for (size_t m = 0; m < 3; m++)
+		for (uint32_t k = 0; k < 8; k++) {
+			struct order_rank part = {k % 3, 3, true};
+			struct job x, y;
+
+			rank_open(&x, method[m], part, 0);
+			rank_open(&y, method[m], part, k % 2 ? 1 << 30 : 15000);
+			for (uint64_t e = 0; e < 3; e++) {
+				a = (struct visit){.learner =
+						       x.plan.space.learner};
+				b = a;
+				rank_visit(&x, e, step[k / 2], &a);
+				rank_visit(&y, e, step[k / 2], &b);
+				CHECK_INT(a.n, b.n);
+				CHECK_MEM(a.weight, b.weight,
+					  a.n * sizeof a.weight[0]);
+			}
+			job_close(&x);
+			job_close(&y);
+		}
+}
+
+/* window and mrs: the order of one walker, dealt. */
+static void
+dealt_orders(void)
+{
+	static const enum shuffle_method method[] = {SHUFFLE_WINDOW,
+						     SHUFFLE_MRS};
+	static struct visit all, own;
+
+	for (size_t m = 0; m < 2; m++) {
+		size_t n = 0;
+		struct job j;
+
+		all = (struct visit){.learner = learner_by_name("logistic")};
+		rank_open(&j, method[m], (struct order_rank){0, 1, true}, 0);
+		rank_visit(&j, 1, 64, &all);
+		job_close(&j);
+		for (uint32_t k = 0; k < 4; k++) {
+			const struct deal d = {all.n, 4};
+			size_t at = 0;
+
+			own = (struct visit){.learner = all.learner};
+			rank_open(&j, method[m],
+				  (struct order_rank){k, 4, true}, 0);
+			rank_visit(&j, 1, 64, &own);
+			job_close(&j);
+			n += own.n;
+			for (size_t i = 0; i < all.n; i++)
+				if (deal_is(&d, k, i))
+					CHECK(own.weight[at++] ==
+					      all.weight[i]);
+			CHECK_INT(at, own.n);
+		}
+		CHECK_INT(n, all.n);
+	}
+}
+
 static void
 skipping_is_having_seen(void)
 {
@@ -312,6 +460,12 @@ main(void)
 		  every_row_once);
 	check_run("a streamed shard gives the rows of a resident one",
 		  streamed_is_resident);
+	check_run("ranks visit every row of a group once, evenly",
+		  ranks_share_an_epoch);
+	check_run("a rank that streams gets the rows of a resident one",
+		  streamed_ranks_are_resident);
+	check_run("an order without slices is dealt to the ranks",
+		  dealt_orders);
 	check_run("skipped rows are those an undisturbed epoch begins with",
 		  skipping_is_having_seen);
 	check_run("a pass can be stopped in the middle", stopping);
