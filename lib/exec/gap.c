@@ -8,7 +8,6 @@
 #include "base/progress.h"
 #include "exec/gapcore.h"
 #include "exec/gapturn.h"
-#include "plan/schedule.h"
 #include "plan/spill.h"
 
 /* How often a computing worker looks at its sockets. */
@@ -370,35 +369,53 @@ start_job(struct gap *g, struct error *err)
 
 /* How much there is left of the (group, pack) whose unit it is. */
 static struct schedule_unit
-unit_of(const struct gap *g, const struct gaptask *t)
+unit_of(struct gap *g, const struct gaptask *t)
 {
+	uint32_t group = t->held->shard.group;
 	bool walks = t->ops->pattern == PATTERN_SEQUENTIAL;
 	uint32_t done = walks ? t->at.epoch : t->sequence - 1;
-	double left = g->plan->epochs > done ? g->plan->epochs - done : 1;
+	const struct schedule_left left = {
+	    .rows = t->held->facts.rows[PART_TRAIN],
+	    .configs = t->n,
+	    .nholder = gap_find_shared(g, group)->holders.n,
+	    .epochs = g->plan->epochs > done ? g->plan->epochs - done : 1,
+	    .legs = walks ? t->at.leg : 0};
 
-	return (struct schedule_unit){t->held->shard.group, t->pack_number,
-				      (double)t->held->facts.rows[PART_TRAIN] *
-					  t->n * left};
+	return (struct schedule_unit){
+	    group, t->pack_number, schedule_left(g->schedule.priority, &left)};
 }
 
-/* Of the shared groups' passes that are there, the one to take first: a score,
- * which other workers wait for; else, unless only scores are asked for, the
- * one with the most work behind it. */
+static enum level
+level_of(const struct gap *g, const struct gaptask *t)
+{
+	if (t->held == g->whole_held)
+		return LEVEL_WHOLE;
+	if (t->kind == PASS_SCORE)
+		return LEVEL_SCORE;
+	return t->held->shard.group == g->schedule.urgent ? LEVEL_URGENT
+							  : LEVEL_SHARED;
+}
+
+/* Of the shared groups' passes that are there and of a higher level, the one
+ * to take first: of the highest, the one that is first by the plan. */
 static struct gaptask *
-next_shared(struct gap *g, bool scores_only)
+next_shared(struct gap *g, enum level above)
 {
 	struct gaptask *best = NULL;
 	struct schedule_unit first = {0};
 
 	for (struct gaptask *t = g->task; t; t = t->next) {
+		enum level level = level_of(g, t);
 		struct schedule_unit u;
 
-		if (t->own_pending && t->kind == PASS_SCORE)
-			return t;
-		if (!t->own_pending || scores_only)
+		if (!t->own_pending || level <= above)
 			continue;
+		if (level == LEVEL_SCORE)
+			return t;
 		u = unit_of(g, t);
-		if (best == NULL || schedule_before(&u, &first)) {
+		if (best == NULL || level > level_of(g, best) ||
+		    (level == level_of(g, best) &&
+		     schedule_before(&u, &first))) {
 			best = t;
 			first = u;
 		}
@@ -420,7 +437,7 @@ take_pass(struct gap *g, struct gaptask *t, struct error *err)
 int
 gap_breathe(struct gap *g, uint64_t rows)
 {
-	enum yields yields = g->passing->yields;
+	enum level level = g->passing->level;
 	struct gaptask *t;
 
 	g->passing->unit.rows += rows;
@@ -428,10 +445,10 @@ gap_breathe(struct gap *g, uint64_t rows)
 		return 0;
 	if (look(g, 0, g->err))
 		return -1;
-	while (!g->stop && yields != YIELDS_NOT) {
+	while (!g->stop) {
 		if (gapturn_start(g, g->err))
 			return -1;
-		t = next_shared(g, yields == YIELDS_TO_SCORES);
+		t = next_shared(g, level);
 		if (t == NULL)
 			break;
 		if (take_pass(g, t, g->err))
@@ -452,7 +469,7 @@ void
 gap_pass_begin(struct gap *g, struct passing *p, const struct gaptask *t,
 	       uint32_t epoch)
 {
-	bool scores = t->kind == PASS_SCORE, walks = t->kind == PASS_WALK;
+	bool scores = t->kind == PASS_SCORE;
 	const struct shared *s = gap_find_shared(g, t->held->shard.group);
 
 	if (g->passing && g->passing->unit.rows > 0)
@@ -465,10 +482,8 @@ gap_pass_begin(struct gap *g, struct passing *p, const struct gaptask *t,
 				       .kind = scores ? UNIT_SCORE : UNIT_TRAIN,
 				       .start_sec = ledger_now(&g->ledger)},
 			      .joins = is_tiny(g, t),
+			      .level = level_of(g, t),
 			      .outer = g->passing};
-	p->yields = scores	  ? YIELDS_NOT
-		    : walks && !s ? YIELDS_TO_SHARED
-				  : YIELDS_TO_SCORES;
 	g->passing = p;
 }
 
@@ -504,7 +519,7 @@ run_units(struct gap *g, struct error *err)
 			return -1;
 		if (all_ended(g))
 			return 0;
-		t = next_shared(g, false);
+		t = next_shared(g, LEVEL_WHOLE);
 		if (t == NULL)
 			t = g->whole_task;
 		if (t ? take_pass(g, t, err) : look(g, 100, err))
@@ -662,7 +677,8 @@ gap_run(const struct gap_options *o, struct error *err)
 			.plan = o->plan,
 			.learner = o->plan->space.learner,
 			.schema = dataset_schema(o->data),
-			.index = dataset_index(o->data)};
+			.index = dataset_index(o->data),
+			.schedule = {.urgent = SCHEDULE_NONE}};
 	struct error later = ERROR_NONE;
 	int rc;
 

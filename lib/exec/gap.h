@@ -13,9 +13,9 @@
  * its sockets between blocks.
  *
  * What it takes of what is there: scores that others wait for, even in the
- * midst of another pass; passes over shared groups, the one with the most work
- * behind it first (plan/schedule.h), for which a Sequential pass over a whole
- * group is put aside; whole groups in order.
+ * midst of another pass; passes over shared groups, in the order of
+ * plan/schedule.h, for which a pass over a whole group is put aside; whole
+ * groups in order.
  *
  * Under isolation the packs of a shared group follow one another; under dp and
  * sp the shared groups do so as well, before whole groups.  Under mtp a worker

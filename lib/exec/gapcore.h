@@ -13,6 +13,7 @@
 #include "exec/gaptask.h"
 #include "exec/ledger.h"
 #include "exec/resume.h"
+#include "plan/schedule.h"
 
 /* A group this worker shares with others. */
 struct shared {
@@ -35,13 +36,15 @@ struct job {
 	uint32_t pack, end_pack;
 };
 
-/* A pass under way.  One that cannot wait may be taken in its midst; its unit
+/* What passes are put aside for: those of a higher level. */
+enum level { LEVEL_WHOLE, LEVEL_SHARED, LEVEL_URGENT, LEVEL_SCORE };
+
+/* A pass under way.  One of a higher level may be taken in its midst; its unit
  * on the timeline is then cut in two. */
 struct passing {
 	struct unit unit; /* what is not on record yet */
 	bool joins;	  /* with other units of a tiny group */
-	/* What may come in between. */
-	enum yields { YIELDS_NOT, YIELDS_TO_SCORES, YIELDS_TO_SHARED } yields;
+	enum level level;
 	struct passing *outer;
 };
 
@@ -56,6 +59,7 @@ struct gap {
 	uint8_t *mine;	      /* mtp: a bit per (group, config) instead */
 	bool one_pack;	      /* of a shared group at a time */
 	bool one_group;	      /* that is shared at a time, in order (dp) */
+	struct schedule schedule;
 	struct resume *resume;
 	struct ledger ledger;
 

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "plan/schedule.h"
-
 /*
  * One epoch of a pack of a split group:
  *
@@ -69,11 +67,13 @@ static int
 send_hop(struct gap *g, const struct shared *s, const struct gaptask *t,
 	 struct error *err)
 {
-	struct schedule_walk walk = {.order = SCHEDULE_TURN,
-				     .nholder = s->holders.n,
-				     .npack = 1, .pack = t->pack_number};
-	uint32_t to = s->holders.worker[schedule_holder(&walk, t->at.epoch,
-							 t->at.leg)];
+	const struct schedule_walk walk = {.order = g->schedule.order,
+					   .nholder = s->holders.n,
+					   .npack =
+					       (uint32_t)g->plan->nsplit_pack,
+					   .pack = t->pack_number};
+	uint32_t to =
+	    s->holders.worker[schedule_holder(&walk, t->at.epoch, t->at.leg)];
 	struct strbuf sb = STRBUF_INIT;
 	struct gap_walk w;
 	int rc;

@@ -40,9 +40,10 @@ struct filling {
 	const struct dataset *data;
 	const uint64_t *rows; /* [ngroup] */
 	double memory, views;
-	bool one_group; /* that is shared at a time */
-	bool whole;	/* looks at whole groups, else at shared ones */
-	double held;	/* shared shards so far */
+	bool one_group;	  /* that is shared at a time */
+	bool whole_group; /* even if it is shared */
+	bool whole;	  /* looks at whole groups, else at shared ones */
+	double held;	  /* shared shards so far */
 	struct spill *out;
 };
 
@@ -62,8 +63,14 @@ fill(void *ctx, const struct shard *s)
 	bool whole =
 	    partition_nholder(&f->plan->partition, f->rows, s->group) == 1;
 	double beside = f->one_group ? 0 : f->held;
-	double bytes = shard_bytes(f->plan->space.learner, f->data, s);
+	struct shard all = *s;
+	double bytes;
 
+	if (f->whole_group) {
+		all.first = 0;
+		all.end = f->rows[s->group];
+	}
+	bytes = shard_bytes(f->plan->space.learner, f->data, &all);
 	if (whole != f->whole || !is_trained(f, s->group))
 		return 0;
 	if (!whole) {
@@ -101,14 +108,15 @@ spill_find(const struct plan *p, const struct dataset *d, uint64_t memory_bytes,
 	   struct spill *s)
 {
 	enum strategy strategy = p->partition.spec.strategy;
+	bool together = strategy_one_group(strategy);
 	uint64_t *rows = partition_rows(dataset_index(d));
 	struct filling f = {.plan = p,
 			    .data = d,
 			    .rows = rows,
 			    .memory = (double)memory_bytes,
 			    .views = (double)space_views(&p->space),
-			    .one_group =
-				strategy_one_group(p->partition.spec.strategy),
+			    .one_group = together,
+			    .whole_group = together && plan_is_sequential(p),
 			    .out = s};
 	bool found = strategy == STRATEGY_MTP && find_task(&f);
 

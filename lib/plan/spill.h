@@ -7,7 +7,8 @@
  *
  * A worker holds all its shards of groups that it shares, in every view that
  * configs have, and of its whole groups one at a time in one view; under dp
- * and sp of shared groups, too, one at a time; under mtp one group.
+ * and sp of shared groups, too, one at a time, all rows if Sequential, since
+ * every epoch gives it others; under mtp one group.
  */
 
 #include "data/dataset.h"
