@@ -164,7 +164,7 @@ near() {
 
 @test "a run of dp that is killed and resumed gives the same bytes" {
 	local i
-	sgd+=(--param batch=4 --epochs 12 --buffer 20%)
+	sgd+=(--param batch=4 --epochs 40 --buffer 20%)
 	bundle whole 3 dp small "${sgd[@]}"
 	plan run 3 dp small "${sgd[@]}"
 	for i in 1 2 3 4; do
@@ -176,4 +176,38 @@ near() {
 	timeout 60 kp-train -q -o run run.json
 	kp-select -q -o run.kpm run >/dev/null
 	cmp whole.kpm run.kpm
+}
+
+@test "a lane that diverges leaves, and the others do not notice" {
+	svm=(--learner svm --param loss=squared_hinge --epochs 6)
+	bundle alone 3 dp small "${svm[@]}" --param learning_rate=0.001,0.002
+	plan beside 3 dp small "${svm[@]}" \
+	    --param learning_rate=0.001,1e6,0.002
+	kp-train -q --trials t -o beside beside.json
+	kp-select -q beside >beside.tsv
+	cmp alone.tsv beside.tsv
+	equal "$(jq -r 'select(.status == "diverged") | .reason' t |
+	    sort -u)" "not finite"
+}
+
+@test "a run of dp that is stopped goes on where its last epoch ended" {
+	sgd+=(--param batch=4 --epochs 40 --buffer 20%)
+	bundle whole 3 dp small "${sgd[@]}"
+	plan run 3 dp small "${sgd[@]}"
+	for i in 1 2; do
+		start kp-train -q -o run run.json
+		sleep 0.4
+		kill -TERM "$started" 2>/dev/null || true
+		wait "$started" || true
+	done
+	timeout 60 kp-train -q -o run run.json
+	kp-select -q -o run.kpm run >/dev/null
+	cmp whole.kpm run.kpm
+}
+
+@test "--no-spill counts the whole group on each worker" {
+	plan dp 3 dp small "${sgd[@]}"
+	kp-train -q --no-spill --memory 200K -o run dp.json
+	fails 1 'kp-train: group "g0": 71.9 KB of rows on worker 0, --memory is 60.0 KB (--no-spill)' \
+	    kp-train -q --no-spill --memory 60K -o other dp.json
 }
