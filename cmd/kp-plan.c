@@ -10,6 +10,7 @@
 #include "base/opt.h"
 #include "exec/artifact.h"
 #include "exec/pilot.h"
+#include "plan/costtext.h"
 #include "plan/explain.h"
 #include "plan/planopt.h"
 
@@ -73,10 +74,51 @@ open_both(const char *path, const char *data, struct partition *pt,
 	return d;
 }
 
+/* What to write. */
+struct what {
+	bool explain, simulate, paper;
+	uint64_t memory_bytes;
+};
+
+/* What the plan would cost. */
+static void
+write_costs(const struct plan *p, const struct dataset *d,
+	    const struct plan_options *po, const struct what *w,
+	    struct strbuf *text)
+{
+	struct strbuf summary = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+	struct cost_rows rows;
+	struct profile profile;
+	struct papercost_spec paper;
+	struct cost_spec spec = {.plan = p,
+				 .profile = &profile,
+				 .rows = &rows,
+				 .memory_bytes = w->memory_bytes};
+
+	if (plan_options_profile(po, &profile, &err) < 0)
+		die(&err);
+	cost_rows_init(&rows, p, d);
+	if (w->simulate) {
+		costtext_timeline(&spec, text, &summary);
+		fputs(summary.buf, stderr);
+	} else if (w->paper) {
+		paper = cost_paper(&spec);
+		costtext_paper(&paper, text);
+	} else {
+		explain_plan(p, d, text);
+		strbuf_addch(text, '\n');
+		costtext_explain(&spec, po, text);
+	}
+	strbuf_release(&summary);
+	cost_rows_release(&rows);
+	profile_release(&profile);
+}
+
 /* The plan of the partition at path, or what there is to say of it. */
 static void
 write_plan(const char *path, const char *data, const struct plan_options *po,
-	   bool explain, struct strbuf *text)
+	   const struct what *w, struct strbuf *text)
 {
 	struct error err = ERROR_NONE;
 	struct partition pt;
@@ -86,8 +128,8 @@ write_plan(const char *path, const char *data, const struct plan_options *po,
 
 	if (!d || plan_build(&plan, po, dataset_schema(d), &pt, &err) < 0)
 		die(&err);
-	if (explain) {
-		explain_plan(&plan, d, text);
+	if (w->explain || w->simulate || w->paper) {
+		write_costs(&plan, d, po, w, text);
 	} else {
 		jout_begin(&j, text, 1);
 		plan_json(&plan, &j);
@@ -131,14 +173,25 @@ main(int argc, char **argv)
 {
 	struct plan_options po = PLAN_OPTIONS_DEFAULT;
 	const char *data = NULL, *output = "-", *pilot = NULL;
+	const char *cost = NULL;
 	int64_t pilot_sec = 5;
-	bool explain = false;
+	struct what what = {0};
 	const struct opt opts[] = {
 	    PLAN_OPTIONS_TABLE(po),
 	    {"data", 0, OPT_STRING, &data, "DIR",
 	     "where the dataset is now (default: as in the partition)", 0, 0},
-	    {"explain", 0, OPT_FLAG, &explain, NULL,
-	     "print configs, packs and work instead", 0, 0},
+	    {"explain", 0, OPT_FLAG, &what.explain, NULL,
+	     "print configs, packs, work, and the costs of every strategy\n"
+	     "instead",
+	     0, 0},
+	    {"cost", 0, OPT_STRING, &cost, "MODEL",
+	     "print costs by simulation (as --explain) or by the closed\n"
+	     "forms of the paper: simulation, paper",
+	     0, 0},
+	    {"simulate", 0, OPT_FLAG, &what.simulate, NULL,
+	     "print the units of work of a simulated run instead", 0, 0},
+	    {"memory", 0, OPT_BYTES, &what.memory_bytes, "SIZE",
+	     "of a worker, for costs (default: as much as it takes)", 0, 0},
 	    {"pilot", 0, OPT_STRING, &pilot, "DATA",
 	     "measure what work costs on rows of a dataset instead,\n"
 	     "for --profile",
@@ -172,10 +225,15 @@ main(int argc, char **argv)
 	if (pilot && first < argc)
 		dief(EXIT_USAGE, "--pilot takes no partition: \"%s\"", path);
 	refuse_dataset(path);
+	if (cost && strcmp(cost, "paper") != 0 &&
+	    strcmp(cost, "simulation") != 0)
+		dief(EXIT_USAGE, "--cost %s: not simulation or paper", cost);
+	what.paper = cost && strcmp(cost, "paper") == 0;
+	what.explain |= cost && !what.paper;
 	if (pilot)
 		write_pilot(pilot, &po, (double)pilot_sec, &text);
 	else
-		write_plan(path, data, &po, explain, &text);
+		write_plan(path, data, &po, &what, &text);
 	if (io_write_file(output, text.buf, text.len, &err) < 0)
 		die(&err);
 

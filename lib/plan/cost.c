@@ -1,0 +1,407 @@
+#include "plan/cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "plan/planopt.h"
+
+/* Makespans closer than this are alike. */
+#define SAME_SHARE 1.01
+
+void
+cost_rows_init(struct cost_rows *r, const struct plan *p,
+	       const struct dataset *d)
+{
+	const struct index *ix = dataset_index(d);
+
+	r->n = ix->ngroup;
+	r->all = partition_rows(ix);
+	r->train = xcalloc(r->n, sizeof *r->train);
+	r->holdout = xcalloc(r->n, sizeof *r->holdout);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct index_group *g = &ix->group[i];
+
+		if (plan_fallback_reason(p, dataset_schema(d), g))
+			continue;
+		r->train[i] = g->rows[PART_TRAIN];
+		r->holdout[i] = g->rows[PART_HOLDOUT];
+	}
+}
+
+void
+cost_rows_release(struct cost_rows *r)
+{
+	free(r->all);
+	free(r->train);
+	free(r->holdout);
+	*r = (struct cost_rows){0};
+}
+
+/* --- packs as the simulation wants them --- */
+
+struct simpacks {
+	const struct plan *plan;
+	const struct cost_rows *rows;
+	struct sim_pack *whole, *split;
+	size_t nwhole, nsplit;
+};
+
+static struct sim_pack *
+packs_of(const struct cost_spec *s, const struct plan *p, bool split, size_t *n)
+{
+	const struct plan_pack *pack = plan_packs(p, split, n);
+	struct sim_pack *out = xcalloc(*n + 1, sizeof *out);
+
+	for (size_t i = 0; i < *n; i++) {
+		const struct config *c = &p->space.config[pack[i].config[0]];
+
+		out[i].width = pack[i].n;
+		out[i].cost = profile_find(s->profile, p->space.learner, c);
+	}
+	return out;
+}
+
+static void
+simpacks_init(struct simpacks *k, const struct cost_spec *s,
+	      const struct plan *p)
+{
+	k->plan = p;
+	k->rows = s->rows;
+	k->whole = packs_of(s, p, false, &k->nwhole);
+	k->split = packs_of(s, p, true, &k->nsplit);
+}
+
+static void
+simpacks_release(struct simpacks *k)
+{
+	free(k->whole);
+	free(k->split);
+}
+
+static struct sim_packs
+packs_for(void *ctx, uint32_t group)
+{
+	const struct simpacks *k = ctx;
+	const struct partition *pt = &k->plan->partition;
+	bool split = partition_nholder(pt, k->rows->all, group) > 1;
+
+	return split ? (struct sim_packs){k->split, k->nsplit}
+		     : (struct sim_packs){k->whole, k->nwhole};
+}
+
+static struct sim_spec
+sim_of(const struct cost_spec *s, const struct plan *p, struct simpacks *k)
+{
+	return (struct sim_spec){.partition = &p->partition,
+				 .rows = s->rows->all,
+				 .train = s->rows->train,
+				 .holdout = s->rows->holdout,
+				 .ngroup = s->rows->n,
+				 .packs = packs_for,
+				 .packs_ctx = k,
+				 .profile = s->profile,
+				 .epochs = p->epochs,
+				 .memory_bytes = s->memory_bytes};
+}
+
+/* --- one strategy --- */
+
+/* As few packs as there can be: configs that may share one, counted, over
+ * packs of 16, evenly. */
+static struct sim_pack *
+widest_packs(const struct cost_spec *s, size_t *npack)
+{
+	const struct space *space = &s->plan->space;
+	const struct learner *l = space->learner;
+	size_t *first = xcalloc(space->nconfig, sizeof *first);
+	size_t *size = xcalloc(space->nconfig, sizeof *size);
+	struct sim_pack *pack = xcalloc(space->nconfig, sizeof *pack);
+	size_t n = 0, k;
+
+	for (size_t i = 0; i < space->nconfig; i++) {
+		for (k = n; k > 0; k--)
+			if (learner_same_pack(l, &space->config[first[k - 1]],
+					      &space->config[i]))
+				break;
+		if (k == 0) {
+			first[n++] = i;
+			k = n;
+		}
+		size[k - 1]++;
+	}
+	*npack = 0;
+	for (k = 0; k < n; k++) {
+		size_t of = (size[k] + PACK_LANES_MAX - 1) / PACK_LANES_MAX;
+
+		for (size_t i = 0; i < of; i++)
+			pack[(*npack)++] = (struct sim_pack){
+			    .width =
+				(uint32_t)(size[k] / of + (i < size[k] % of)),
+			    .cost = profile_find(s->profile, l,
+						 &space->config[first[k]])};
+	}
+	free(first);
+	free(size);
+	return pack;
+}
+
+/* The bound if configs that may share a pack did so as far as they can. */
+static double
+wide_bound(const struct cost_spec *s, const struct plan *p)
+{
+	struct simpacks k = {.plan = p, .rows = s->rows};
+	struct sim_spec spec;
+	struct sim_result r;
+
+	k.whole = k.split = widest_packs(s, &k.nwhole);
+	k.nsplit = k.nwhole;
+	spec = sim_of(s, p, &k);
+	simulate_bound(&spec, &r);
+	free(k.whole);
+	return r.bound_sec;
+}
+
+/* Rows at hand on one worker. */
+struct at_hand {
+	const uint64_t *all;
+	uint64_t whole, split, shard; /* largest; sum; largest */
+};
+
+static int
+add_at_hand(void *ctx, const struct shard *s)
+{
+	struct at_hand *h = ctx;
+	uint64_t n = s->end - s->first;
+
+	if (n == h->all[s->group]) {
+		h->whole = n > h->whole ? n : h->whole;
+		return 0;
+	}
+	h->split += n;
+	h->shard = n > h->shard ? n : h->shard;
+	return 0;
+}
+
+/* Of the fullest worker. */
+static uint64_t
+rows_at_hand(const struct cost_rows *r, const struct partition *pt)
+{
+	bool in_turn = pt->spec.strategy == STRATEGY_DP ||
+		       pt->spec.strategy == STRATEGY_SP || pt->spec.isolate;
+	uint64_t most = 0;
+
+	for (size_t i = 0; pt->spec.strategy == STRATEGY_MTP && i < r->n; i++)
+		most = r->all[i] > most ? r->all[i] : most;
+	for (uint32_t k = 0; k < pt->workers; k++) {
+		struct at_hand h = {.all = r->all};
+		uint64_t n;
+
+		partition_shards(pt, r->all, k, add_at_hand, &h);
+		n = in_turn ? (h.shard > h.whole ? h.shard : h.whole)
+			    : h.split + h.whole;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+struct partition_spec
+cost_strategy(size_t i, uint32_t workers)
+{
+	static const struct partition_spec table[COST_STRATEGIES] = {
+	    {.strategy = STRATEGY_GL},	{.strategy = STRATEGY_GL_CONSTRAINED},
+	    {.strategy = STRATEGY_GTP}, {.strategy = STRATEGY_GTP, .lpt = true},
+	    {.strategy = STRATEGY_MTP}, {.strategy = STRATEGY_DP},
+	    {.strategy = STRATEGY_SP},	{.strategy = STRATEGY_MOP},
+	};
+	struct partition_spec s = table[i];
+
+	s.workers = workers;
+	return s;
+}
+
+void
+cost_strategy_text(const struct partition_spec *s, struct strbuf *sb)
+{
+	strbuf_addstr(sb, strategy_name(s->strategy));
+	if (s->lpt)
+		strbuf_addstr(sb, " lpt");
+	if (s->paper_capacity)
+		strbuf_addstr(sb, " paper");
+	if (s->isolate)
+		strbuf_addstr(sb, " isolated");
+}
+
+void
+cost_of(const struct cost_spec *s, const struct partition_spec *with,
+	struct cost *c)
+{
+	struct plan p = *s->plan; /* borrows the space */
+	struct simpacks k;
+	struct sim_spec spec;
+
+	*c = (struct cost){.spec = *with};
+	c->other_models =
+	    plan_is_sequential(&p) &&
+	    (with->strategy == STRATEGY_DP || with->strategy == STRATEGY_SP);
+	partition_make(&p.partition, with, s->rows->all, s->rows->n);
+	p.pack = p.split_pack = NULL;
+	plan_make_packs(&p);
+	simpacks_init(&k, s, &p);
+	spec = sim_of(s, &p, &k);
+	simulate(&spec, &c->sim);
+	simpacks_release(&k);
+	c->memory_bytes =
+	    s->profile->row_bytes * (double)rows_at_hand(s->rows, &p.partition);
+	c->wide_bound_sec = wide_bound(s, &p);
+	partition_release(&p.partition);
+	free(p.pack);
+	free(p.split_pack);
+}
+
+void
+cost_of_all(const struct cost_spec *s, struct cost c[COST_STRATEGIES])
+{
+	uint32_t workers = s->plan->partition.workers;
+
+	for (size_t i = 0; i < COST_STRATEGIES; i++) {
+		struct partition_spec with = cost_strategy(i, workers);
+
+		cost_of(s, &with, &c[i]);
+	}
+}
+
+size_t
+cost_best(const struct cost c[COST_STRATEGIES])
+{
+	double least = c[0].sim.makespan_sec;
+	size_t i = 0;
+
+	for (size_t k = 1; k < COST_STRATEGIES; k++)
+		if (!c[k].other_models && c[k].sim.makespan_sec < least)
+			least = c[k].sim.makespan_sec;
+	while (c[i].other_models || c[i].sim.makespan_sec > least * SAME_SHARE)
+		i++;
+	return i;
+}
+
+/* --- without a space --- */
+
+static const struct learner *
+learner_for(const struct schema *s)
+{
+	struct error ignored;
+
+	for (size_t i = 0; learner_table[i]; i++)
+		if (learner_table[i]->check_task(s, &ignored) == 0)
+			return learner_table[i];
+	return NULL;
+}
+
+/* Options that give the learner's default config alone. */
+static int
+default_plan(struct plan *p, const struct cost_auto *a, const struct schema *s,
+	     struct error *err)
+{
+	struct plan_options po = PLAN_OPTIONS_DEFAULT;
+	struct partition none = {.workers = a->workers};
+	const struct learner *l = learner_for(s);
+
+	po.learner = a->learner ? a->learner : l ? l->name : NULL;
+	return plan_build(p, &po, s, &none, err);
+}
+
+int
+cost_choose(const struct cost_auto *a, const struct dataset *d,
+	    struct partition_spec *best, struct error *err)
+{
+	struct cost c[COST_STRATEGIES];
+	struct cost_rows rows;
+	struct plan p;
+	struct cost_spec s = {.plan = &p, .profile = a->profile, .rows = &rows};
+
+	if (default_plan(&p, a, dataset_schema(d), err) < 0)
+		return -1;
+	p.space.config =
+	    xreallocarray(p.space.config, a->configs, sizeof *p.space.config);
+	for (p.space.nconfig = 1; p.space.nconfig < a->configs;)
+		p.space.config[p.space.nconfig++] = p.space.config[0];
+	cost_rows_init(&rows, &p, d);
+	cost_of_all(&s, c);
+	*best = c[cost_best(c)].spec;
+	cost_rows_release(&rows);
+	plan_release(&p);
+	return 0;
+}
+
+/* --- the plan itself --- */
+
+int
+cost_simulate(const struct cost_spec *s,
+	      int (*unit)(void *ctx, const struct unit *u), void *ctx,
+	      struct sim_result *r)
+{
+	struct simpacks k;
+	struct sim_spec spec;
+	int ret;
+
+	simpacks_init(&k, s, s->plan);
+	spec = sim_of(s, s->plan, &k);
+	spec.unit = unit;
+	spec.unit_ctx = ctx;
+	ret = simulate(&spec, r);
+	simpacks_release(&k);
+	return ret;
+}
+
+/* --- the closed forms --- */
+
+static double
+updates_of(const struct profile_entry *e, uint64_t rows)
+{
+	if (rows == 0)
+		return 0;
+	return e->batch ? (double)((rows + e->batch - 1) / e->batch) : 1;
+}
+
+struct papercost_spec
+cost_paper(const struct cost_spec *s)
+{
+	const struct plan *p = s->plan;
+	const struct profile *pr = s->profile;
+	const struct profile_entry *e =
+	    profile_find(pr, p->space.learner, &p->space.config[0]);
+	uint32_t width = p->pack_width < p->space.nconfig
+			     ? p->pack_width
+			     : (uint32_t)p->space.nconfig;
+	double bytes = e->pattern == PATTERN_SEQUENTIAL
+			   ? e->state_bytes[width - 1]
+			   : e->partial_bytes[width - 1];
+	struct papercost_spec c = {
+	    .pattern = e->pattern,
+	    .configs = (double)p->space.nconfig,
+	    .epochs = p->epochs,
+	    .workers = p->partition.workers,
+	    .batch = e->batch,
+	    .unit = {.gradient = e->row_sec[width - 1] / width,
+		     .update = e->batch ? 0 : e->update_sec[width - 1] / width,
+		     .disk = pr->load_row_sec,
+		     .row_net = pr->load_row_sec,
+		     .message_net = bytes / width / pr->bytes_per_sec,
+		     .sync = pr->latency_sec}};
+
+	if (e->pattern == PATTERN_ALGEBRAIC && e->passes > 0 &&
+	    e->passes < c.epochs)
+		c.epochs = e->passes;
+	for (size_t i = 0; i < s->rows->n; i++) {
+		uint64_t n = s->rows->train[i];
+
+		c.rows += (double)n;
+		c.groups += n > 0;
+		c.updates += updates_of(e, n);
+		if ((double)n > c.rows_max) {
+			c.rows_max = (double)n;
+			c.updates_max = updates_of(e, n);
+		}
+	}
+	return c;
+}
