@@ -138,4 +138,43 @@ shape_cost(const struct setting *s, struct partition_spec with)
 	return c;
 }
 
+/* Training rows passed over, times configs, in a simulated run. */
+struct shape_passes {
+	const struct cost_spec *spec;
+	double n;
+};
+
+static inline int
+shape_add_unit(void *ctx, const struct unit *u)
+{
+	struct shape_passes *sp = ctx;
+	const struct plan *p = sp->spec->plan;
+	bool split =
+	    partition_nholder(&p->partition, sp->spec->rows->all, u->group) > 1;
+	size_t n;
+
+	if (u->kind == UNIT_TRAIN)
+		sp->n += (double)u->rows * plan_packs(p, split, &n)[u->pack].n;
+	return 0;
+}
+
+static inline double
+shape_row_passes(const struct setting *s, struct partition_spec with)
+{
+	struct cost_rows rows = shape_rows(s);
+	struct plan p = shape_plan(s);
+	struct cost_spec spec = {
+	    .plan = &p, .profile = &shape_profile, .rows = &rows};
+	struct shape_passes sp = {.spec = &spec};
+	struct sim_result r;
+
+	with.workers = s->workers;
+	partition_make(&p.partition, &with, rows.all, rows.n);
+	plan_make_packs(&p);
+	cost_simulate(&spec, shape_add_unit, &sp, &r);
+	cost_rows_release(&rows);
+	plan_release(&p);
+	return sp.n;
+}
+
 #endif
