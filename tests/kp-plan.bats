@@ -99,7 +99,7 @@ l2_values() {
 
 @test "--explain tells configs, groups, packs, work and bound" {
 	plan --param l2=log:1e-3:1e-1 --search grid:3 --explain >got
-	sed -i '/^by default/d; s/^\(learner  *logistic\) .*/\1/' got
+	sed -i '/^by default/d; s/^\(learner  *logistic\) .*/\1/; /^strategy/,$d' got
 	cat >want <<-END
 	data         $(readlink -f data)
 	learner      logistic
@@ -119,13 +119,103 @@ l2_values() {
 	     0               0.001
 	     1                0.01
 	     2                 0.1
+
 	END
 	diff got want
 }
 
+# A profile in which everything has a round cost: a row 1 us a config, a unit,
+# an update and a message nothing; 10 passes.
+round_profile() {
+	awk 'function many(name, n) {
+		printf "\"%s\":[", name
+		for (w = 1; w <= 16; w++)
+			printf "%s%s", (w > 1 ? "," : ""), n * w
+		printf "],"
+	}
+	BEGIN {
+		printf "{\"kp\":\"profile\",\"version\":1,\"load_row_sec\":1e-6,"
+		printf "\"row_bytes\":100,\"latency_sec\":0,\"bytes_per_sec\":1e9,"
+		printf "\"entries\":[{\"learner\":\"logistic\","
+		printf "\"pattern\":\"algebraic\",\"variant\":\"\",\"batch\":0,"
+		printf "\"features\":1,\"unit_sec\":0,\"passes\":10,"
+		many("row_sec", 1e-6); many("score_sec", 0)
+		many("update_sec", 0); many("partial_bytes", 100)
+		many("state_bytes", 100)
+		printf "\"row\":0}]}\n"
+	}' | sed 's/,"row":0//'
+}
+
+@test "--explain compares all strategies and gives the command of the best" {
+	round_profile >profile.json
+	plan --param l2=1,2 --profile profile.json --explain |
+	    sed -n '/^strategy/,$p' | sed "s|$(readlink -f data)|data|" >got
+	diff got "$KP_ROOT/tests/data/explain-costs.txt"
+	tail -1 got >command
+	sh -e command >better.json
+	grep -q '"packs"' better.json
+}
+
+@test "--cost=paper prints the closed forms" {
+	round_profile >profile.json
+	plan --param l2=1,2 --profile profile.json --cost=paper >got
+	# 270 rows, of them 210 in one group, 2 configs, 10 passes.
+	cat >want <<-END
+	strategy           total   compute        io   network      idle
+	gl              0.002837  0.005400         0  0.000274         0
+	gtp             0.004935  0.005400         0  0.000270  0.002100
+	mtp             0.005280  0.005400         0  0.000540  0.002310
+	dp              0.002839  0.005400         0  0.000278         0
+	END
+	diff got want
+	fails 2 'kp-plan: --cost magic: not simulation or paper' \
+	    plan --cost magic
+}
+
+@test "--simulate prints the plan's units of work, and a summary on stderr" {
+	round_profile >profile.json
+	plan --param l2=1,2 --profile profile.json --simulate >got 2>said
+	grep -c '"kind":"train"' got >count
+	[ "$(cat count)" -ge 20 ]
+	run ! grep -v '^{"worker":[01],"group":[0-9]*,"pack":[0-9]*,"epoch":' got
+	grep -q '^makespan     0\.00[0-9]* s$' said
+	grep -q '^units        [1-9]' said
+}
+
+@test "--pilot measures a profile that --profile takes" {
+	kp-plan --pilot data --pilot-sec 1 --learner logistic \
+	    --param solver=lbfgs,sgd -o profile.json
+	equal "$(grep -c '"learner"' profile.json)" 2
+	equal "$(grep -c '"pattern": "algebraic"' profile.json)" 1
+	grep -q '"variant": "solver=sgd"' profile.json
+	run ! grep -q -E '"(load_row_sec|row_bytes|latency_sec|passes)": 0\.?0*$' \
+	    <(sed -n '/algebraic/,/passes/p' profile.json)
+	plan --param l2=1,2 --profile profile.json >plan.json
+	kp-plan --pilot data --pilot-sec 1 >all.json
+	[ "$(grep -c '"learner"' all.json)" -ge 3 ]
+}
+
+@test "what cannot be measured is told" {
+	printf 'g,x,y\na,1,1\na,2,1\n' >one.csv
+	kp-featurize -q --label y --positive 1 --group-by g -o one one.csv
+	fails 3 'kp-plan: no group has training rows of two classes' \
+	    kp-plan --pilot one
+	fails 2 'kp-plan: --pilot takes no partition: "partition.json"' \
+	    kp-plan --pilot data partition.json
+	fails 1 'kp-plan: nothing: not a dataset (no manifest.json)' kp-plan --pilot nothing
+}
+
+@test "a profile that is none is exit 6" {
+	echo '{"kp":"profile","version":1}' >p.json
+	fails 6 'kp-plan: p.json: "load_row_sec": missing' \
+	    plan --profile p.json
+	fails 6 'kp-plan: partition.json: "kp": not "profile"' \
+	    plan --profile partition.json
+}
+
 @test "--explain shows twenty configs" {
 	run plan --param l2=log:1e-3:1e-1 --search grid:25 --explain
-	[[ $output == *$'\n    19 '*$'\n   ...  and 5 more' ]]
+	[[ $output == *$'\n    19 '*$'\n   ...  and 5 more\n'* ]]
 }
 
 @test "--data says where the dataset has gone" {
