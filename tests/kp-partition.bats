@@ -275,3 +275,18 @@ partition() {
 	[ "$status" -eq 0 ]
 	[[ $output == "kp-partition (kp) "* ]]
 }
+
+@test "--strategy auto chooses by the groups, configs and costs" {
+	make_data 'a 50' 'c 100' 'd 30'
+	kp-partition -p 2 --strategy auto --configs 12 data >auto.json
+	grep -q '"strategy": "[a-z-]*"' auto.json
+	kp-plan --learner linear auto.json >plan.json
+	fails 2 'kp-partition: --strategy auto needs --configs' \
+	    kp-partition --strategy auto data
+	fails 2 'kp-partition: --configs goes with --strategy auto' \
+	    kp-partition --strategy gtp --configs 2 data
+	fails 2 'kp-partition: --order goes with a strategy, not with auto' \
+	    kp-partition --strategy auto --configs 2 --order lpt data
+	fails 2 'kp-partition: --learner nothing: no such learner (there is logistic, linear, svm, softmax, mlp)' \
+	    kp-partition --strategy auto --configs 2 --learner nothing data
+}

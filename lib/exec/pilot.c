@@ -206,14 +206,14 @@ sample_init(struct sample *s, struct dataset *d, size_t group,
 	    const struct learner *l, const struct config *c,
 	    struct loading *load, struct error *err)
 {
-	bool walks = l->ops(c)->pattern == PATTERN_SEQUENTIAL;
+	bool one = l->ops(c)->pattern == PATTERN_SEQUENTIAL;
 	double start = clock_sec(CLOCK_MONOTONIC);
 
 	*s = (struct sample){.learner = l};
 	if (dataset_read_facts(d, group, &s->facts, err) < 0)
 		return -1;
 	s->view = l->view_new(dataset_schema(d), &s->facts, c, err);
-	if (!s->view || sample_read(s, d, group, walks, err) < 0)
+	if (!s->view || sample_read(s, d, group, one, err) < 0)
 		return -1;
 	for (size_t i = 0; i < s->npiece; i++) {
 		s->ntrain += l->rows_count(s->piece[i]);
@@ -225,7 +225,7 @@ sample_init(struct sample *s, struct dataset *d, size_t group,
 		load->bytes += (double)l->rows_bytes(s->score);
 	}
 	load->sec += clock_sec(CLOCK_MONOTONIC) - start;
-	if (walks)
+	if (one)
 		sample_order(s);
 	return 0;
 }
@@ -275,8 +275,7 @@ trial_pack_init(struct trial_pack *t, const struct kind *k,
 	t->pack = t->ops->create(&spec, err);
 	if (!t->pack)
 		return -1;
-	if (t->ops->partial_new)
-		t->partial = t->ops->partial_new(t->pack);
+	t->partial = t->ops->partial_new(t->pack);
 	return 0;
 }
 
@@ -289,6 +288,12 @@ trial_pack_release(struct trial_pack *t)
 		t->ops->partial_free(t->partial);
 	if (t->pack)
 		t->ops->free(t->pack);
+}
+
+static bool
+walks(const struct trial_pack *t)
+{
+	return t->ops->pattern == PATTERN_SEQUENTIAL;
 }
 
 /* A pass over all training rows and the update. */
@@ -312,7 +317,7 @@ run_train(struct trial_pack *t, size_t wanted)
 	const struct sample *s = t->sample;
 	const struct rows *r = s->piece[t->piece];
 
-	if (t->ops->pattern == PATTERN_SEQUENTIAL) {
+	if (walks(t)) {
 		size_t batch = t->ops->batch(t->pack);
 		size_t n = (wanted + batch - 1) / batch * batch;
 
@@ -342,7 +347,7 @@ static size_t
 run_nothing(struct trial_pack *t, size_t wanted)
 {
 	(void)wanted;
-	if (t->partial)
+	if (!walks(t))
 		t->ops->partial_reset(t->partial);
 	for (uint32_t i = 0; i < t->width; i++)
 		metric_reset(t->metric[i]);
@@ -388,29 +393,32 @@ struct sums {
 	size_t n, npasses;
 };
 
+/* What travels, once training has begun; Sequential: the sums of one batch, as
+ * they travel under dp. */
 static void
-add_sizes(struct sums *sum, size_t w, const struct trial_pack *t)
+add_sizes(struct sums *sum, size_t w, struct trial_pack *t)
 {
+	const struct sample *s = t->sample;
 	struct strbuf sb = STRBUF_INIT;
+	size_t batch;
 
-	if (t->partial) {
-		t->ops->partial_put(t->partial, &sb);
-		for (uint32_t i = 0; i < t->width; i++)
-			metric_put(t->metric[i], &sb);
-		sum->partial[w] += (double)sb.len;
-		strbuf_reset(&sb);
-		t->ops->point_put(t->pack, &sb);
-		sum->state[w] += (double)sb.len;
-	} else {
-		for (uint32_t i = 0; i < t->width; i++)
-			t->ops->save(t->pack, i, SAVE_STATE, &sb);
-		sum->state[w] += (double)sb.len;
-		/* The reduction of dp carries weights, as a model has them. */
-		strbuf_reset(&sb);
-		for (uint32_t i = 0; i < t->width; i++)
-			t->ops->save(t->pack, i, SAVE_MODEL, &sb);
-		sum->partial[w] += (double)sb.len;
+	t->ops->partial_reset(t->partial);
+	if (walks(t)) {
+		batch = t->ops->batch(t->pack);
+		t->ops->gradient(t->pack, s->piece[0], s->order,
+				 batch < s->ntrain ? batch : s->ntrain,
+				 t->partial);
 	}
+	t->ops->partial_put(t->partial, &sb);
+	for (uint32_t i = 0; i < t->width && !walks(t); i++)
+		metric_put(t->metric[i], &sb);
+	sum->partial[w] += (double)sb.len;
+	strbuf_reset(&sb);
+	if (!walks(t))
+		t->ops->point_put(t->pack, &sb);
+	for (uint32_t i = 0; i < t->width && walks(t); i++)
+		t->ops->save(t->pack, i, SAVE_STATE, &sb);
+	sum->state[w] += (double)sb.len;
 	strbuf_release(&sb);
 }
 
@@ -455,10 +463,10 @@ measure_width(const struct kind *k, const struct sample *s, size_t w,
 	int rc = trial_pack_init(&t, k, s, widths[w], schema, err);
 
 	if (rc == 0) {
-		if (t.partial)
+		if (!walks(&t))
 			sum->update[w] += reach_epochs(&t);
 		sum->row[w] += meter(run_train, &t, sec * 0.7);
-		if (!t.partial)
+		if (walks(&t))
 			sum->update[w] += end_epoch_sec(&t);
 		sum->score[w] += meter(run_score, &t, sec * 0.3);
 		if (w == NWIDTH - 1)
@@ -506,7 +514,7 @@ measure_passes(const struct kind *k, const struct sample *s,
 	uint32_t width = (uint32_t)k->n;
 	int rc = trial_pack_init(&t, k, s, width, schema, err);
 
-	if (rc == 0 && t.partial) {
+	if (rc == 0 && !walks(&t)) {
 		double n = train_passes(&t, k->entry.row_sec, deadline);
 
 		sum->passes += n;

@@ -15,7 +15,7 @@ sec_text(double sec, char out[NUMBER_MAX])
 
 	if (sec < 1)
 		digits = sec >= 0.1 ? 4 : sec >= 0.01 ? 5 : 6;
-	snprintf(out, NUMBER_MAX, "%.*f", sec > 0 ? digits : 0, sec);
+	snprintf(out, NUMBER_MAX, "%.*f", sec >= 5e-7 ? digits : 0, sec);
 	return out;
 }
 
