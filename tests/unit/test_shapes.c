@@ -54,7 +54,7 @@ ethernet(bool on)
 	if (on) {
 		latency_sec = shape_profile.latency_sec;
 		bytes_per_sec = shape_profile.bytes_per_sec;
-		shape_profile.latency_sec = 200e-6;
+		shape_profile.latency_sec = 300e-6;
 		shape_profile.bytes_per_sec = 1e8;
 	} else {
 		shape_profile.latency_sec = latency_sec;
