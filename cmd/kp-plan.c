@@ -204,7 +204,7 @@ main(int argc, char **argv)
 	};
 	const struct opt_program prog = {
 	    .usage = "--learner NAME [OPTION...] [PARTITION]\n"
-		     "--pilot DATA [OPTION...]",
+		     "       kp-plan --pilot DATA [OPTION...]",
 	    .purpose = "Expand a search space and pack its configs: the plan "
 		       "of a run.",
 	    .examples =
