@@ -360,7 +360,7 @@ meter(size_t (*run)(struct trial_pack *, size_t), struct trial_pack *t,
       double sec)
 {
 	double took[RUNS_MAX], per_row = 0;
-	double end = clock_sec(CLOCK_MONOTONIC) + sec;
+	double end = clock_sec(CLOCK_THREAD_CPUTIME_ID) + sec;
 	size_t wanted = 256, n = 0;
 
 	for (size_t i = 0; n < RUNS_MAX; i++) {
@@ -377,7 +377,7 @@ meter(size_t (*run)(struct trial_pack *, size_t), struct trial_pack *t,
 			continue;
 		}
 		took[n++] = per_row;
-		if (n >= RUNS_MIN && clock_sec(CLOCK_MONOTONIC) > end)
+		if (n >= RUNS_MIN && clock_sec(CLOCK_THREAD_CPUTIME_ID) > end)
 			break;
 	}
 	return median(took, n);
@@ -485,7 +485,7 @@ train_passes(struct trial_pack *t, const double *row_sec, double deadline)
 {
 	double full = row_sec[t->width - 1], sec = 0, ignored;
 
-	while (t->width > 0 && clock_sec(CLOCK_MONOTONIC) < deadline) {
+	while (t->width > 0 && clock_sec(CLOCK_THREAD_CPUTIME_ID) < deadline) {
 		bool keep[PACK_LANES_MAX];
 		uint32_t left = 0;
 
@@ -574,13 +574,13 @@ struct pilot {
 	double sec; /* for one kind */
 };
 
-/* Two thirds of the time for rows, one for passes until convergence. */
+/* Half of the time for rows, half for passes until convergence. */
 static int
 measure_kind(struct pilot *p, struct kind *k, struct error *err)
 {
 	struct sample s[GROUPS] = {{0}};
 	struct sums sum = {.n = p->ngroup};
-	double each = p->sec / 1.5 / (double)(p->ngroup * NWIDTH), deadline;
+	double each = p->sec / 2 / (double)(p->ngroup * NWIDTH), deadline;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < p->ngroup; i++) {
@@ -594,7 +594,7 @@ measure_kind(struct pilot *p, struct kind *k, struct error *err)
 	}
 	if (rc == 0)
 		fill_entry(&k->entry, &sum);
-	deadline = clock_sec(CLOCK_MONOTONIC) + p->sec / 3;
+	deadline = clock_sec(CLOCK_THREAD_CPUTIME_ID) + p->sec / 2;
 	for (size_t i = p->ngroup; rc == 0 && i-- > 0;)
 		rc = measure_passes(k, &s[i], p->schema, deadline, &sum, err);
 	if (sum.npasses)

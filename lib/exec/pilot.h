@@ -23,7 +23,7 @@ struct pilot_spec {
 	/* An entry for each kind of config in it; NULL: for the defaults of
 	 * all learners that suit the label, and of each access pattern. */
 	const struct space *space;
-	double sec; /* about how long to take in all */
+	double sec; /* about how long to compute in all */
 };
 
 /* The caller releases p, which is empty on failure. EXIT_DATA if no group can
