@@ -34,6 +34,10 @@ plan_options_words(const struct plan_options *o, const struct plan *p,
 		if (p->local_batch)
 			strbuf_addstr(sb, " --dp-batch local");
 	}
+	if (o->profile) {
+		strbuf_addstr(sb, " --profile ");
+		strbuf_addword(sb, o->profile);
+	}
 }
 
 const char *
