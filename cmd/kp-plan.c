@@ -13,6 +13,7 @@
 #include "plan/costtext.h"
 #include "plan/explain.h"
 #include "plan/planopt.h"
+#include "plan/plansim.h"
 
 #define PARTITION_BYTES_MAX ((size_t)1 << 24)
 
@@ -128,6 +129,7 @@ write_plan(const char *path, const char *data, const struct plan_options *po,
 
 	if (!d || plan_build(&plan, po, dataset_schema(d), &pt, &err) < 0)
 		die(&err);
+	plan_choose_schedule(&plan, dataset_schema(d), dataset_index(d));
 	if (w->explain || w->simulate || w->paper) {
 		write_costs(&plan, d, po, w, text);
 	} else {

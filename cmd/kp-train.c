@@ -14,6 +14,7 @@
 #include "exec/shardwalk.h"
 #include "plan/partitionopt.h"
 #include "plan/planopt.h"
+#include "plan/plansim.h"
 #include "plan/spill.h"
 
 static const char *output, *data, *trials, *blocks;
@@ -140,7 +141,10 @@ make_plan(struct plan *plan, const struct dataset *d, struct error *err)
 	if (partition_options_spec(&qo, p, &spec, err) ||
 	    partition_of_dataset(&pt, d, &spec, err))
 		return -1;
-	return plan_build(plan, &po, dataset_schema(d), &pt, err);
+	if (plan_build(plan, &po, dataset_schema(d), &pt, err))
+		return -1;
+	plan_choose_schedule(plan, dataset_schema(d), dataset_index(d));
+	return 0;
 }
 
 /* Plan and dataset, from either kind of operand. */

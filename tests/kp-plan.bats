@@ -67,34 +67,43 @@ l2_values() {
 
 @test "a plan holds options and packs" {
 	plan --param l2=1,2,3 --epochs 7 --min-rows 3 --pack-width 2 --seed 9 |
-	    sed -n '/"seed"/p; /"epochs"/,$p' >got
+	    sed -n '/"seed"/p; /"epochs"/,/"profile"/p' >got
 	cat >want <<-END
 	  "seed": 9,
 	 "epochs": 7,
 	 "min_rows": 3,
 	 "pack_width": 2,
 	 "packs": [
-	  [0,1],
-	  [2]
+	  [
+	   [0,1],
+	   [2]
+	  ]
 	 ],
-	 "split_packs": [
-	  [0,1],
-	  [2]
-	 ]
-	}
+	 "split": {
+	  "packs": 0,
+	  "groups": [
+	   [0,0]
+	  ]
+	 },
+	 "schedule": {
+	  "order": "spread",
+	  "priority": "even"
+	 },
+	 "profile": {
 	END
 	sed 's/^\t*//' want | diff got -
 }
 
 @test "a split group has two packs where a whole one has one" {
-	plan --param l2=1,2,3 | sed -n '/"packs"/,$p' | tr -d ' \n' >got
-	equal "$(cat got)" '"packs":[[0,1,2]],"split_packs":[[0,1],[2]]}'
+	plan --param l2=1,2,3 | sed -n '/"packs"/,/"schedule"/p' |
+	    tr -d ' \n' >got
+	equal "$(cat got)" '"packs":[[[0,1,2]],[[0,1],[2]]],"split":{"packs":1,"groups":[[0,1]]},"schedule":{'
 }
 
 @test "configs of different solvers or views do not share a pack" {
 	plan --param l2=1,2 --param standardize=0,1 |
-	    sed -n '/"packs"/,/]],/p' | tr -d ' \n' >got
-	[[ $(cat got) == '"packs":[[0,2],[1,3]],'* ]]
+	    sed -n '/"packs"/,$p' | tr -d ' \n' >got
+	[[ $(cat got) == '"packs":[[[0,2],[1,3]]],'* ]]
 }
 
 @test "--explain tells configs, groups, packs, work and bound" {

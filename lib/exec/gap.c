@@ -76,6 +76,15 @@ gap_find_shared(struct gap *g, uint32_t group)
 		   : NULL;
 }
 
+uint32_t
+gap_packs(const struct gap *g, uint32_t group)
+{
+	size_t n;
+
+	plan_packs(g->plan, group, true, &n);
+	return (uint32_t)n;
+}
+
 static struct gaptask **
 list_of(struct gap *g, const struct gaptask *t)
 {
@@ -341,8 +350,7 @@ start_task(struct gap *g, const struct shard *s, uint32_t pack,
 static int
 start_job(struct gap *g, struct error *err)
 {
-	size_t npack;
-	const struct plan_pack *packs = plan_packs(g->plan, false, &npack);
+	const struct plan_pack *packs = g->plan->set[0].pack;
 
 	if (g->one_group && g->nended < g->nshared)
 		return 0;
@@ -382,7 +390,8 @@ unit_of(struct gap *g, const struct gaptask *t)
 	    .legs = walks ? t->at.leg : 0};
 
 	return (struct schedule_unit){
-	    group, t->pack_number, schedule_left(g->schedule.priority, &left)};
+	    group, t->pack_number,
+	    schedule_left(g->plan->schedule.priority, &left)};
 }
 
 static enum level
@@ -392,8 +401,8 @@ level_of(const struct gap *g, const struct gaptask *t)
 		return LEVEL_WHOLE;
 	if (t->kind == PASS_SCORE)
 		return LEVEL_SCORE;
-	return t->held->shard.group == g->schedule.urgent ? LEVEL_URGENT
-							  : LEVEL_SHARED;
+	return t->held->shard.group == g->plan->schedule.urgent ? LEVEL_URGENT
+								: LEVEL_SHARED;
 }
 
 /* Of the shared groups' passes that are there and of a higher level, the one
@@ -545,10 +554,10 @@ take_tasks(struct gap *g)
 	uint32_t *worker = plan_tasks(p, g->schema, g->index);
 
 	g->mine = xcalloc(ngroup * nconfig / 8 + 1, 1);
-	for (size_t t = 0; t < ngroup * p->npack; t++) {
-		struct shard s = {.group = (uint32_t)(t / p->npack),
+	for (size_t t = 0; t < ngroup * p->set[0].n; t++) {
+		struct shard s = {.group = (uint32_t)(t / p->set[0].n),
 				  .worker = g->o->worker};
-		uint32_t k = (uint32_t)(t % p->npack);
+		uint32_t k = (uint32_t)(t % p->set[0].n);
 
 		if (worker[t] != g->o->worker ||
 		    plan_fallback_reason(p, g->schema,
@@ -556,8 +565,9 @@ take_tasks(struct gap *g)
 			continue;
 		s.end = g->group_rows[s.group];
 		add_job(g, &s, k, k + 1);
-		for (uint32_t i = 0; i < p->pack[k].n; i++) {
-			size_t bit = s.group * nconfig + p->pack[k].config[i];
+		for (uint32_t i = 0; i < p->set[0].pack[k].n; i++) {
+			size_t bit =
+			    s.group * nconfig + p->set[0].pack[k].config[i];
 
 			g->mine[bit / 8] |= (uint8_t)(1u << (bit % 8));
 		}
@@ -588,7 +598,7 @@ take_shard(void *ctx, const struct shard *s)
 	g->owned[s->group] = holders_owner(&h) == g->o->worker;
 	if (h.n == 1) {
 		holders_release(&h);
-		add_job(g, s, 0, (uint32_t)g->plan->npack);
+		add_job(g, s, 0, (uint32_t)g->plan->set[0].n);
 	} else {
 		g->shared =
 		    xreallocarray(g->shared, g->nshared + 1, sizeof *g->shared);
@@ -677,8 +687,7 @@ gap_run(const struct gap_options *o, struct error *err)
 			.plan = o->plan,
 			.learner = o->plan->space.learner,
 			.schema = dataset_schema(o->data),
-			.index = dataset_index(o->data),
-			.schedule = {.urgent = SCHEDULE_NONE}};
+			.index = dataset_index(o->data)};
 	struct error later = ERROR_NONE;
 	int rc;
 

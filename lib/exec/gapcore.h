@@ -59,7 +59,6 @@ struct gap {
 	uint8_t *mine;	      /* mtp: a bit per (group, config) instead */
 	bool one_pack;	      /* of a shared group at a time */
 	bool one_group;	      /* that is shared at a time, in order (dp) */
-	struct schedule schedule;
 	struct resume *resume;
 	struct ledger ledger;
 
@@ -87,6 +86,8 @@ int gap_send(struct gap *g, uint32_t to, enum gap_tag tag,
 	     const struct strbuf *sb, struct error *err);
 int gap_nonsense(uint32_t from, struct error *err);
 struct shared *gap_find_shared(struct gap *g, uint32_t group);
+/* How many packs a shared group has. */
+uint32_t gap_packs(const struct gap *g, uint32_t group);
 int gap_hold_shared(struct gap *g, struct shared *s, struct error *err);
 /* The task joins the list of its kind of group; its rows are then passed over
  * in turn. */

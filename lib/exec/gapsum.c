@@ -208,7 +208,7 @@ gapsum_request(struct gap *g, const struct message *m, struct error *err)
 
 	if (gap_request_get(&r, &c) ||
 	    (s = gap_find_shared(g, r.group)) == NULL ||
-	    r.pack >= g->plan->nsplit_pack)
+	    r.pack >= gap_packs(g, r.group))
 		return gap_nonsense(m->from, err);
 	for (uint32_t i = 0; i < r.n; i++) {
 		if (r.config[i] >= g->plan->space.nconfig)

@@ -74,7 +74,8 @@ static int
 open_group(struct gap *g, struct shared *s, struct error *err)
 {
 	size_t npack;
-	const struct plan_pack *packs = plan_packs(g->plan, true, &npack);
+	const struct plan_pack *packs =
+	    plan_packs(g->plan, s->shard.group, true, &npack);
 	uint32_t config[PACK_LANES_MAX];
 
 	if (holders_owner(&s->holders) != g->o->worker)
@@ -129,7 +130,8 @@ static int
 start_packs(struct gap *g, struct shared *s, struct error *err)
 {
 	size_t npack;
-	const struct plan_pack *packs = plan_packs(g->plan, true, &npack);
+	const struct plan_pack *packs =
+	    plan_packs(g->plan, s->shard.group, true, &npack);
 
 	while (!s->ended && s->next_pack < npack &&
 	       (!g->one_pack || s->running == 0)) {

@@ -67,10 +67,10 @@ static int
 send_hop(struct gap *g, const struct shared *s, const struct gaptask *t,
 	 struct error *err)
 {
-	const struct schedule_walk walk = {.order = g->schedule.order,
+	const struct schedule_walk walk = {.order = g->plan->schedule.order,
 					   .nholder = s->holders.n,
 					   .npack =
-					       (uint32_t)g->plan->nsplit_pack,
+					       gap_packs(g, s->shard.group),
 					   .pack = t->pack_number};
 	uint32_t to =
 	    s->holders.worker[schedule_holder(&walk, t->at.epoch, t->at.leg)];
@@ -395,7 +395,7 @@ gapwalk_sound(struct gap *g, const struct gap_walk *w)
 {
 	struct shared *s = gap_find_shared(g, w->group);
 
-	if (s == NULL || s->ended || w->pack >= g->plan->nsplit_pack)
+	if (s == NULL || s->ended || w->pack >= gap_packs(g, w->group))
 		return false;
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->config[i] >= g->plan->space.nconfig)

@@ -114,7 +114,7 @@ streamgroup_new(struct streamdesk *d, const struct group_facts *f,
 	struct streamgroup *g = xcalloc(1, sizeof *g);
 	struct index_group ig = {.flags = index_group_flags(d->schema, f)};
 	size_t n;
-	const struct plan_pack *pack = plan_packs(d->plan, false, &n);
+	const struct plan_pack *pack = plan_packs(d->plan, 0, false, &n);
 
 	memcpy(ig.rows, f->rows, sizeof ig.rows);
 	g->desk = d;

@@ -4,6 +4,8 @@
 #include <string.h>
 #include "base/mem.h"
 #include "plan/planopt.h"
+#include "plan/planpack.h"
+#include "plan/plansim.h"
 
 /* Makespans closer than this are alike. */
 #define SAME_SHARE 1.01
@@ -37,127 +39,37 @@ cost_rows_release(struct cost_rows *r)
 	*r = (struct cost_rows){0};
 }
 
-/* --- packs as the simulation wants them --- */
-
-struct simpacks {
-	const struct plan *plan;
-	const struct cost_rows *rows;
-	struct sim_pack *whole, *split;
-	size_t nwhole, nsplit;
-};
-
-static struct sim_pack *
-packs_of(const struct cost_spec *s, const struct plan *p, bool split, size_t *n)
-{
-	const struct plan_pack *pack = plan_packs(p, split, n);
-	struct sim_pack *out = xcalloc(*n + 1, sizeof *out);
-
-	for (size_t i = 0; i < *n; i++) {
-		const struct config *c = &p->space.config[pack[i].config[0]];
-
-		out[i].width = pack[i].n;
-		out[i].cost = profile_find(s->profile, p->space.learner, c);
-	}
-	return out;
-}
-
+/* The plan as the simulation wants it. */
 static void
-simpacks_init(struct simpacks *k, const struct cost_spec *s,
-	      const struct plan *p)
+begin_sim(struct plansim *ps, const struct cost_spec *s, const struct plan *p)
 {
-	k->plan = p;
-	k->rows = s->rows;
-	k->whole = packs_of(s, p, false, &k->nwhole);
-	k->split = packs_of(s, p, true, &k->nsplit);
-}
+	const struct plansim_rows rows = {s->rows->all, s->rows->train,
+					  s->rows->holdout, s->rows->n,
+					  s->profile};
 
-static void
-simpacks_release(struct simpacks *k)
-{
-	free(k->whole);
-	free(k->split);
-}
-
-static struct sim_packs
-packs_for(void *ctx, uint32_t group)
-{
-	const struct simpacks *k = ctx;
-	const struct partition *pt = &k->plan->partition;
-	bool split = partition_nholder(pt, k->rows->all, group) > 1;
-
-	return split ? (struct sim_packs){k->split, k->nsplit}
-		     : (struct sim_packs){k->whole, k->nwhole};
-}
-
-static struct sim_spec
-sim_of(const struct cost_spec *s, const struct plan *p, struct simpacks *k)
-{
-	return (struct sim_spec){.partition = &p->partition,
-				 .rows = s->rows->all,
-				 .train = s->rows->train,
-				 .holdout = s->rows->holdout,
-				 .ngroup = s->rows->n,
-				 .packs = packs_for,
-				 .packs_ctx = k,
-				 .profile = s->profile,
-				 .epochs = p->epochs,
-				 .memory_bytes = s->memory_bytes};
+	plansim_of_rows(ps, p, &rows);
+	ps->spec.memory_bytes = s->memory_bytes;
 }
 
 /* --- one strategy --- */
-
-/* As few packs as there can be: configs that may share one, counted, over
- * packs of 16, evenly. */
-static struct sim_pack *
-widest_packs(const struct cost_spec *s, size_t *npack)
-{
-	const struct space *space = &s->plan->space;
-	const struct learner *l = space->learner;
-	size_t *first = xcalloc(space->nconfig, sizeof *first);
-	size_t *size = xcalloc(space->nconfig, sizeof *size);
-	struct sim_pack *pack = xcalloc(space->nconfig, sizeof *pack);
-	size_t n = 0, k;
-
-	for (size_t i = 0; i < space->nconfig; i++) {
-		for (k = n; k > 0; k--)
-			if (learner_same_pack(l, &space->config[first[k - 1]],
-					      &space->config[i]))
-				break;
-		if (k == 0) {
-			first[n++] = i;
-			k = n;
-		}
-		size[k - 1]++;
-	}
-	*npack = 0;
-	for (k = 0; k < n; k++) {
-		size_t of = (size[k] + PACK_LANES_MAX - 1) / PACK_LANES_MAX;
-
-		for (size_t i = 0; i < of; i++)
-			pack[(*npack)++] = (struct sim_pack){
-			    .width =
-				(uint32_t)(size[k] / of + (i < size[k] % of)),
-			    .cost = profile_find(s->profile, l,
-						 &space->config[first[k]])};
-	}
-	free(first);
-	free(size);
-	return pack;
-}
 
 /* The bound if configs that may share a pack did so as far as they can. */
 static double
 wide_bound(const struct cost_spec *s, const struct plan *p)
 {
-	struct simpacks k = {.plan = p, .rows = s->rows};
-	struct sim_spec spec;
+	struct plan wide = *p; /* borrows all but the packs */
+	struct plansim ps;
 	struct sim_result r;
 
-	k.whole = k.split = widest_packs(s, &k.nwhole);
-	k.nsplit = k.nwhole;
-	spec = sim_of(s, p, &k);
-	simulate_bound(&spec, &r);
-	free(k.whole);
+	wide.set = NULL;
+	wide.split = NULL;
+	wide.nset = wide.nsplit = 0;
+	wide.pack_width = PACK_LANES_MAX;
+	plan_widest_packs(&wide);
+	begin_sim(&ps, s, &wide);
+	simulate_bound(&ps.spec, &r);
+	plansim_release(&ps);
+	plan_drop_packs(&wide);
 	return r.bound_sec;
 }
 
@@ -235,27 +147,27 @@ void
 cost_of(const struct cost_spec *s, const struct partition_spec *with,
 	struct cost *c)
 {
-	struct plan p = *s->plan; /* borrows the space */
-	struct simpacks k;
-	struct sim_spec spec;
+	struct plan p = *s->plan; /* borrows all but partition and packs */
+	struct plansim ps;
 
 	*c = (struct cost){.spec = *with};
 	c->other_models =
 	    plan_is_sequential(&p) &&
 	    (with->strategy == STRATEGY_DP || with->strategy == STRATEGY_SP);
 	partition_make(&p.partition, with, s->rows->all, s->rows->n);
-	p.pack = p.split_pack = NULL;
+	p.set = NULL;
+	p.split = NULL;
+	p.nset = p.nsplit = 0;
 	plan_make_packs(&p);
-	simpacks_init(&k, s, &p);
-	spec = sim_of(s, &p, &k);
-	simulate(&spec, &c->sim);
-	simpacks_release(&k);
+	begin_sim(&ps, s, &p);
+	simulate_choose(&ps.spec, &ps.spec.schedule);
+	simulate(&ps.spec, &c->sim);
+	plansim_release(&ps);
 	c->memory_bytes =
 	    s->profile->row_bytes * (double)rows_at_hand(s->rows, &p.partition);
 	c->wide_bound_sec = wide_bound(s, &p);
 	partition_release(&p.partition);
-	free(p.pack);
-	free(p.split_pack);
+	plan_drop_packs(&p);
 }
 
 void
@@ -340,16 +252,14 @@ cost_simulate(const struct cost_spec *s,
 	      int (*unit)(void *ctx, const struct unit *u), void *ctx,
 	      struct sim_result *r)
 {
-	struct simpacks k;
-	struct sim_spec spec;
+	struct plansim ps;
 	int ret;
 
-	simpacks_init(&k, s, s->plan);
-	spec = sim_of(s, s->plan, &k);
-	spec.unit = unit;
-	spec.unit_ctx = ctx;
-	ret = simulate(&spec, r);
-	simpacks_release(&k);
+	begin_sim(&ps, s, s->plan);
+	ps.spec.unit = unit;
+	ps.spec.unit_ctx = ctx;
+	ret = simulate(&ps.spec, r);
+	plansim_release(&ps);
 	return ret;
 }
 

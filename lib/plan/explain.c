@@ -274,17 +274,16 @@ add_pack(struct strbuf *out, const struct plan_pack *p)
 }
 
 static void
-explain_packs(const struct plan *p, bool split, struct strbuf *out)
+explain_packs(const struct plan *p, size_t set, struct strbuf *out)
 {
-	size_t n;
-	const struct plan_pack *pack = plan_packs(p, split, &n);
+	const struct plan_set *s = &p->set[set];
 
-	strbuf_addf(out, "%-13s%zu:", split ? "split packs" : "packs", n);
-	for (size_t i = 0; i < n && i < PACKS_SHOWN; i++) {
+	strbuf_addf(out, "%-13s%zu:", set ? "split packs" : "packs", s->n);
+	for (size_t i = 0; i < s->n && i < PACKS_SHOWN; i++) {
 		strbuf_addch(out, ' ');
-		add_pack(out, &pack[i]);
+		add_pack(out, &s->pack[i]);
 	}
-	strbuf_addstr(out, n > PACKS_SHOWN ? " ...\n" : "\n");
+	strbuf_addstr(out, s->n > PACKS_SHOWN ? " ...\n" : "\n");
 }
 
 /* What an epoch costs, in rows x configs. */
@@ -325,7 +324,7 @@ add_work(void *ctx, const struct shard *s)
 
 	if (plan_fallback_reason(w->plan, schema, &ix->group[s->group]))
 		return 0;
-	pack = plan_packs(w->plan, n < w->rows[s->group], &npack);
+	pack = plan_packs(w->plan, s->group, n < w->rows[s->group], &npack);
 	for (size_t i = 0; i < npack; i++) {
 		uint64_t job = chain_rows(w, &pack[i], s) * pack[i].n;
 
@@ -408,9 +407,8 @@ explain_plan(const struct plan *p, const struct dataset *d, struct strbuf *out)
 	line(out, "epochs", "at most %" PRIu32, p->epochs);
 	explain_groups(p, d, out);
 	line(out, "workers", "%" PRIu32, p->partition.workers);
-	explain_packs(p, false, out);
-	if (p->nsplit_pack != p->npack)
-		explain_packs(p, true, out);
+	for (size_t i = 0; i < p->nset; i++)
+		explain_packs(p, i, out);
 	explain_work(p, d, out);
 	explain_configs(s, out);
 }

@@ -314,9 +314,11 @@ milp_of_plan(const struct plan *p, const struct dataset *d,
 	const struct index *ix = dataset_index(d);
 	const struct partition_spec *spec = &p->partition.spec;
 	uint64_t *rows = xcalloc(ix->ngroup, sizeof(*rows)), all = 0;
-	struct milp_pack *pack = xcalloc(p->nsplit_pack, sizeof(*pack));
-	struct milp_spec s = {rows,	      ix->ngroup,    pack,
-			      p->nsplit_pack, spec->workers, spec->isolate};
+	/* Of the groups on the most workers. */
+	const struct plan_set *set = &p->set[p->split_set];
+	struct milp_pack *pack = xcalloc(set->n, sizeof(*pack));
+	struct milp_spec s = {rows,   ix->ngroup,    pack,
+			      set->n, spec->workers, spec->isolate};
 	double unit_sec;
 	int ret;
 
@@ -325,8 +327,8 @@ milp_of_plan(const struct plan *p, const struct dataset *d,
 			rows[g] = ix->group[g].rows[PART_TRAIN];
 		all += rows[g];
 	}
-	for (size_t c = 0; c < p->nsplit_pack; c++) {
-		const struct plan_pack *k = &p->split_pack[c];
+	for (size_t c = 0; c < set->n; c++) {
+		const struct plan_pack *k = &set->pack[c];
 		const struct profile_entry *e = profile_find(
 		    profile, p->space.learner, &p->space.config[k->config[0]]);
 

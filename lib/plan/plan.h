@@ -4,7 +4,8 @@
 /*
  * plan - everything a run is a function of, besides the dataset (kp-plan(5)):
  * the partition, the learner, the space with its configs, how configs are
- * packed, epochs, seed.  Size O(p + configs), whatever the number of groups:
+ * packed, how split groups are scheduled, epochs, seed, and the costs it was
+ * made by.  Size O(p + configs + split groups), whatever the number of groups:
  * whole groups are implied by order.
  *
  * Order of work on a worker: units of groups that it shares with others
@@ -13,6 +14,8 @@
  */
 
 #include "plan/partition.h"
+#include "plan/profile.h"
+#include "plan/schedule.h"
 #include "plan/space.h"
 #include "shuffle/buffersize.h"
 #include "shuffle/order.h"
@@ -22,6 +25,17 @@
 struct plan_pack {
 	uint32_t config[PACK_LANES_MAX]; /* positions in space.config */
 	uint32_t n;
+};
+
+/* Packs that hold every config once. */
+struct plan_set {
+	struct plan_pack *pack;
+	size_t n;
+};
+
+/* The set of a group on several workers. */
+struct plan_split {
+	uint32_t group, set;
 };
 
 struct plan {
@@ -35,25 +49,38 @@ struct plan {
 	/* Where all holders train Sequential configs at once (dp): a step is
 	 * of `batch` rows on each of them, not of `batch` in all. */
 	bool local_batch;
-	uint32_t min_rows; /* training rows below which a group falls back */
-	struct plan_pack *pack; /* of whole groups */
-	size_t npack;
-	struct plan_pack *split_pack; /* of groups on several workers */
-	size_t nsplit_pack;
+	uint32_t min_rows;    /* training rows below which a group falls back */
+	struct plan_set *set; /* [nset] set 0 is that of whole groups */
+	size_t nset;
+	uint32_t split_set;	  /* of split groups that are not listed */
+	struct plan_split *split; /* [nsplit] ascending by group */
+	size_t nsplit;
+	struct schedule schedule;
+	struct profile profile; /* by which it was made, no more */
 };
 
-/* Packs the configs of plan->space: equal pack parameters together, in order,
- * split evenly under the width.  Split groups get more packs where whole ones
- * would have too few to compute one while another travels: at least 2 if
- * there are 2 configs, and as many as holders if configs are Sequential; not
- * where all holders are at one pack at a time (strategy_one_group()).
- * Under mtp packs are of one config. */
+/* Packs the configs of plan->space for its partition: equal pack parameters
+ * together, in order, split evenly, into as many packs as cost the least by
+ * the profile's row_sec (of equals the fewest), not wider than pack_width.
+ * A split group has more where its holders would have too few to compute one
+ * while another travels: at least 2 if there are 2 configs, and as many as
+ * holders if configs are Sequential; not where all holders are at one pack at
+ * a time (strategy_one_group()).  Where the partition is by a rule, all
+ * split groups are as the one on the most workers.  Under mtp packs are of one
+ * config.  The schedule becomes the default one. */
 void plan_make_packs(struct plan *p);
+/* Makes every pack as wide as pack_width lets it, in one set for all groups.
+ * Nothing has a lower sum of work, if a wider pack costs less per config. */
+void plan_widest_packs(struct plan *p);
+/* Keeps the entries of a profile that the configs need; before packs are
+ * made.  Without it the default profile's. */
+void plan_set_profile(struct plan *p, const struct profile *from);
 /* The packs of a group; split: more than one worker holds rows of it. */
-const struct plan_pack *plan_packs(const struct plan *p, bool split, size_t *n);
+const struct plan_pack *plan_packs(const struct plan *p, uint32_t group,
+				   bool split, size_t *n);
 void plan_release(struct plan *p);
-/* mtp: the worker of pack k of group i at [i * npack + k], by all rows of the
- * group (plan/tasks.h); groups that fall back have none to do.  The caller
+/* mtp: the worker of pack k of group i at [i * set[0].n + k], by all rows of
+ * the group (plan/tasks.h); groups that fall back have none to do.  The caller
  * frees. */
 uint32_t *plan_tasks(const struct plan *p, const struct schema *s,
 		     const struct index *ix);
@@ -70,7 +97,8 @@ bool plan_is_sequential(const struct plan *p);
 /* Hash of all that decides the bytes of models and trials: learner, seed,
  * configs, epochs, min_rows, data fingerprint; not workers, packs, paths, nor
  * how the configs were asked for.  With Sequential configs: the shuffle and,
- * if a group is split, its cuts and packs as well, since these models hop. */
+ * if a group is split, its cuts and packs and the order in which packs visit
+ * holders as well, since these models hop. */
 uint64_t plan_identity(const struct plan *p);
 void plan_json(const struct plan *p, struct jout *j);
 int plan_load(struct plan *p, const struct jvalue *v, struct error *err);

@@ -296,14 +296,19 @@ static int
 build(struct plan *p, const struct plan_options *o, const struct schema *s,
       struct error *err)
 {
+	struct profile profile;
+
 	if (make_space(&p->space, o, s, err) < 0)
 		return -1;
 	if (set_epochs(p, o->epochs, err) < 0)
 		return -1;
 	p->pack_width = (uint32_t)o->pack_width;
 	p->min_rows = (uint32_t)o->min_rows;
-	if (set_shuffle(p, o, err) < 0)
+	if (set_shuffle(p, o, err) < 0 ||
+	    plan_options_profile(o, &profile, err) < 0)
 		return -1;
+	plan_set_profile(p, &profile);
+	profile_release(&profile);
 	plan_make_packs(p);
 	return 0;
 }

@@ -27,10 +27,10 @@ struct plan_options {
 	int64_t epochs; /* 0: the learner's default */
 	int64_t pack_width;
 	int64_t min_rows;
-	const char *shuffle; /* of Sequential configs; NULL: corgipile */
-	const char *buffer;  /* NULL: PLAN_BUFFER_BYTES */
+	const char *shuffle;  /* of Sequential configs; NULL: corgipile */
+	const char *buffer;   /* NULL: PLAN_BUFFER_BYTES */
 	const char *dp_batch; /* "global", "local"; NULL: global */
-	const char *profile; /* file of kp-profile(5); NULL: the default */
+	const char *profile;  /* file of kp-profile(5); NULL: the default */
 };
 
 #define PLAN_MIN_ROWS_MAX 1000000000
@@ -106,7 +106,8 @@ int plan_options_space(const struct plan_options *o, const struct schema *sc,
 /* Makes the plan for a dataset of this schema cut by a partition of it.  The
  * partition is moved into the plan and left empty, whatever happens. EXIT_USAGE
  * if the options make no sense or do not fit the dataset's task; the plan then
- * holds nothing. */
+ * holds nothing.  Where groups are split, plan_choose_schedule() (plansim.h)
+ * should follow. */
 int plan_build(struct plan *p, const struct plan_options *o,
 	       const struct schema *s, struct partition *taken,
 	       struct error *err);

@@ -1,5 +1,7 @@
 #include "plan/schedule.h"
 
+#include <string.h>
+
 static const char *const order_names[] = {"turn", "spread", "back", "round",
 					  "queue"};
 static const char *const priority_names[] = {"work", "hops", "even"};
@@ -14,6 +16,29 @@ const char *
 schedule_priority_name(enum schedule_priority p)
 {
 	return priority_names[p];
+}
+
+int
+schedule_order_parse(const char *name, enum schedule_order *o)
+{
+	int k = 0;
+
+	while (k < SCHEDULE_ORDER_COUNT && strcmp(order_names[k], name) != 0)
+		k++;
+	*o = (enum schedule_order)k;
+	return k < SCHEDULE_ORDER_COUNT ? 0 : -1;
+}
+
+int
+schedule_priority_parse(const char *name, enum schedule_priority *p)
+{
+	int k = 0;
+
+	while (k < SCHEDULE_PRIORITY_COUNT &&
+	       strcmp(priority_names[k], name) != 0)
+		k++;
+	*p = (enum schedule_priority)k;
+	return k < SCHEDULE_PRIORITY_COUNT ? 0 : -1;
 }
 
 /* Where a pack begins that goes round. */

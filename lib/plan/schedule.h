@@ -49,6 +49,9 @@ struct schedule {
 
 const char *schedule_order_name(enum schedule_order o); /* "spread" */
 const char *schedule_priority_name(enum schedule_priority p);
+/* 0, or -1 if there is none of this name. */
+int schedule_order_parse(const char *name, enum schedule_order *o);
+int schedule_priority_parse(const char *name, enum schedule_priority *p);
 
 /* A pack of a split group. */
 struct schedule_walk {

@@ -95,7 +95,7 @@ find_task(struct filling *f)
 
 	f->whole = true;
 	for (uint32_t i = 0; !found && i < ix->ngroup; i++) {
-		struct shard s = {i, worker[i * p->npack], 0, f->rows[i]};
+		struct shard s = {i, worker[i * p->set[0].n], 0, f->rows[i]};
 
 		found = fill(f, &s) != 0;
 	}

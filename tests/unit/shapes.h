@@ -154,7 +154,8 @@ shape_add_unit(void *ctx, const struct unit *u)
 	size_t n;
 
 	if (u->kind == UNIT_TRAIN)
-		sp->n += (double)u->rows * plan_packs(p, split, &n)[u->pack].n;
+		sp->n += (double)u->rows *
+			 plan_packs(p, u->group, split, &n)[u->pack].n;
 	return 0;
 }
 

@@ -73,7 +73,7 @@ static char *
 pack_sizes(const struct plan *p, bool split, char text[256])
 {
 	size_t n, used = 0;
-	const struct plan_pack *pack = plan_packs(p, split, &n);
+	const struct plan_pack *pack = plan_packs(p, 0, split, &n);
 	bool *seen = xcalloc(p->space.nconfig, sizeof(*seen));
 	const struct config *config = p->space.config;
 
@@ -133,7 +133,7 @@ pack_params(void)
 	plan_of(&p, 4, false, "l2=1,2,3,4,5", "scale=0,1");
 	check_packs(&p, 16, "5 5", "5 5");
 	check_packs(&p, 3, "3 3 2 2", "3 3 2 2");
-	CHECK_INT(p.pack[0].config[1], 2);
+	CHECK_INT(p.set[0].pack[0].config[1], 2);
 	check_packs(&p, 1, "1 1 1 1 1 1 1 1 1 1", "1 1 1 1 1 1 1 1 1 1");
 	plan_release(&p);
 }
@@ -196,6 +196,10 @@ sample_of(const char *param)
 	const uint64_t rows[] = {5, 0, 10, 3};
 	struct error err = ERROR_NONE;
 	struct plan p = {.epochs = 100, .pack_width = 2, .min_rows = 10};
+	struct profile_entry entry = {.learner = "logistic", .passes = 20};
+
+	for (int i = 0; i < PACK_LANES_MAX; i++)
+		entry.row_sec[i] = 1e-7 + 1e-8 * i;
 
 	partition_make(&p.partition, &(struct partition_spec){.workers = 3},
 		       rows, 4);
@@ -203,6 +207,13 @@ sample_of(const char *param)
 	p.partition.fingerprint = 0x0123456789abcdef;
 	space_init(&p.space, learner_by_name("logistic"));
 	p.space.seed = 5;
+	p.profile = (struct profile){.entry = xcalloc(1, sizeof entry),
+				     .n = 1,
+				     .load_row_sec = 1e-6,
+				     .row_bytes = 64,
+				     .latency_sec = 1e-5,
+				     .bytes_per_sec = 1e9};
+	*p.profile.entry = entry;
 	CHECK_OK(space_add_param(&p.space, param, &err), err);
 	CHECK_OK(space_set_search(&p.space, "grid:3", &err), err);
 	CHECK_OK(space_expand(&p.space, &err), err);
@@ -239,7 +250,9 @@ round_trip(void)
 	to_json(&again, &twice);
 	CHECK_STR(twice.buf, text.buf);
 	CHECK(plan_identity(&again) == plan_identity(&p));
-	CHECK_INT(again.npack, p.npack);
+	CHECK_INT(again.set[0].n, p.set[0].n);
+	CHECK_INT(again.nsplit, 1);
+	CHECK_INT(again.split[0].group, 2);
 	plan_release(&p);
 	plan_release(&again);
 	strbuf_release(&text);
@@ -261,23 +274,26 @@ read_golden(const char *name, struct strbuf *text)
 
 /* plan-1.json was written before learners had the parameters of the Sequential
  * solvers, plan-1-sgd.json since, plan-1-strategy.json since partitions tell
- * strategies. */
+ * strategies; plan-2.json has sets of packs, a schedule and a profile. */
 static void
 golden(void)
 {
 	static const char *const name[] = {"plan-1.json", "plan-1-sgd.json",
-					   "plan-1-strategy.json"};
+					   "plan-1-strategy.json",
+					   "plan-2.json"};
 	struct plan p = sample(), again;
 	struct strbuf want = STRBUF_INIT, text = STRBUF_INIT;
 	struct error err = ERROR_NONE;
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		strbuf_reset(&want);
 		read_golden(name[i], &want);
 		CHECK_OK(
 		    plan_load_bytes(&again, want.buf, want.len, "golden", &err),
 		    err);
 		CHECK(plan_identity(&again) == plan_identity(&p));
+		CHECK(again.schedule.order ==
+		      (i < 3 ? SCHEDULE_TURN : SCHEDULE_SPREAD));
 		plan_release(&again);
 	}
 	to_json(&p, &text);
@@ -355,8 +371,8 @@ refusals(void)
 	static const char *const cases[][3] = {
 	    {"\"plan\"", "\"partition\"", "x: not a plan but a \"partition\""},
 	    {"\"kp\"", "\"pk\"", "x: not a plan"},
-	    {"\"version\": 1", "\"version\": 9",
-	     "x: plan of version 9, not 1: made by another kp"},
+	    {"\"plan\",\n \"version\": 2", "\"plan\",\n \"version\": 9",
+	     "x: plan of version 9, not 2: made by another kp"},
 	    {"\"workers\": 3", "\"workers\": 5000",
 	     "x: \"partition\": \"workers\": not from 1 to 4096: 5000"},
 	    {"\"logistic\"", "\"logit\"",
@@ -379,11 +395,25 @@ refusals(void)
 	    {"\"pack_width\": 2", "\"pack_width\": 17",
 	     "x: \"pack_width\": not from 1 to 16"},
 	    {"\"pack_width\": 2", "\"pack_width\": 1",
-	     "x: \"packs\": 0: wider than the pack width"},
-	    {"[0,1]", "[0,0]", "x: \"packs\": 0: config 0: packed twice"},
-	    {"[0,1]", "[0,3]", "x: \"packs\": 0: config 3: there is none"},
-	    {"[0,1]", "[0]", "x: \"packs\": 2 configs, but the space has 3"},
-	    {"[0,1]", "[]", "x: \"packs\": 0: no configs"},
+	     "x: \"packs\": 0: 0: wider than the pack width"},
+	    {"[0,1]", "[0,0]", "x: \"packs\": 0: 0: config 0: packed twice"},
+	    {"[0,1]", "[0,3]", "x: \"packs\": 0: 0: config 3: there is none"},
+	    {"[0,1]", "[0]", "x: \"packs\": 0: 2 configs, but the space has 3"},
+	    {"[0,1]", "[]", "x: \"packs\": 0: 0: no configs"},
+	    {"[2,0]", "[4,0]", "x: \"split\": \"groups\": 0: there is none"},
+	    {"[2,0]", "[2,1]", "x: \"split\": \"groups\": 0: there is none"},
+	    {"[2,0]", "[2,0], [2,0]",
+	     "x: \"split\": \"groups\": 1: not ascending"},
+	    {"\"packs\": 0", "\"packs\": 1",
+	     "x: \"split\": \"packs\": there is none"},
+	    {"\"spread\"", "\"sprawl\"",
+	     "x: \"schedule\": \"order\": not an order: \"sprawl\""},
+	    {"\"even\"", "\"odd\"",
+	     "x: \"schedule\": \"priority\": not a priority: \"odd\""},
+	    {"\"even\"", "\"even\", \"urgent\": 4",
+	     "x: \"schedule\": \"urgent\": there is no such group"},
+	    {"\"passes\": 20", "\"passes\": -1",
+	     "x: \"profile\": entry 0: \"passes\": not from 0 to 1e15"},
 	    {"\"epochs\"", "\"epoch\": 1, \"epochs\"",
 	     "x: unknown key \"epoch\" (did you mean \"epochs\"?)"},
 	};
@@ -408,8 +438,9 @@ main(void)
 		  "back",
 		  fallback);
 	check_run("a plan read back is written the same", round_trip);
-	check_run("plans of format version 1 are read, and written as ever",
-		  golden);
+	check_run(
+	    "plans of format versions 1 and 2 are read, and written as ever",
+	    golden);
 	check_run("the identity is of what decides models, not of workers, "
 		  "packs, paths or wording",
 		  identity);

@@ -1,0 +1,133 @@
+#include "plan/plansim.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "plan/planpack.h"
+
+static struct sim_packs
+packs_of(void *ctx, uint32_t group)
+{
+	const struct plansim *ps = ctx;
+	const struct plan *p = ps->plan;
+	bool split = partition_nholder(&p->partition, ps->spec.rows, group) > 1;
+	uint32_t set = plan_set_of(p, group, split);
+
+	return (struct sim_packs){ps->pack + ps->first[set], p->set[set].n};
+}
+
+static void
+init_packs(struct plansim *ps)
+{
+	const struct plan *p = ps->plan;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->nset; i++)
+		n += p->set[i].n;
+	ps->pack = xcalloc(n, sizeof(*ps->pack));
+	ps->first = xcalloc(p->nset, sizeof(*ps->first));
+	n = 0;
+	for (size_t i = 0; i < p->nset; i++) {
+		ps->first[i] = n;
+		for (size_t k = 0; k < p->set[i].n; k++) {
+			const struct plan_pack *pack = &p->set[i].pack[k];
+			const struct config *c =
+			    &p->space.config[pack->config[0]];
+
+			ps->pack[n++] = (struct sim_pack){
+			    pack->n, profile_find(ps->spec.profile,
+						  p->space.learner, c)};
+		}
+	}
+}
+
+void
+plansim_of_rows(struct plansim *ps, const struct plan *p,
+		const struct plansim_rows *rows)
+{
+	*ps = (struct plansim){.plan = p};
+	ps->spec = (struct sim_spec){.partition = &p->partition,
+				     .rows = rows->all,
+				     .train = rows->train,
+				     .holdout = rows->holdout,
+				     .ngroup = rows->n,
+				     .packs = packs_of,
+				     .packs_ctx = ps,
+				     .profile = rows->profile,
+				     .schedule = p->schedule,
+				     .epochs = p->epochs};
+	init_packs(ps);
+}
+
+void
+plansim_init(struct plansim *ps, const struct plan *p, const struct schema *s,
+	     const struct index *ix)
+{
+	uint64_t *all = partition_rows(ix);
+	uint64_t *train = xcalloc(ix->ngroup, sizeof(*train));
+	uint64_t *holdout = xcalloc(ix->ngroup, sizeof(*holdout));
+	struct plansim_rows rows = {all, train, holdout, ix->ngroup,
+				    &p->profile};
+
+	for (size_t i = 0; i < ix->ngroup; i++) {
+		const struct index_group *g = &ix->group[i];
+
+		if (plan_fallback_reason(p, s, g))
+			continue;
+		train[i] = g->rows[PART_TRAIN];
+		holdout[i] = g->rows[PART_HOLDOUT];
+	}
+	plansim_of_rows(ps, p, &rows);
+	ps->own_rows[0] = all;
+	ps->own_rows[1] = train;
+	ps->own_rows[2] = holdout;
+}
+
+void
+plansim_release(struct plansim *ps)
+{
+	for (size_t i = 0; i < 3; i++)
+		free(ps->own_rows[i]);
+	free(ps->pack);
+	free(ps->first);
+	*ps = (struct plansim){0};
+}
+
+void
+plan_choose_schedule(struct plan *p, const struct schema *s,
+		     const struct index *ix)
+{
+	struct plansim ps;
+
+	plansim_init(&ps, p, s, ix);
+	simulate_choose(&ps.spec, &p->schedule);
+	plansim_release(&ps);
+}
+
+static double
+bound(const struct plan *p, const struct schema *s, const struct index *ix)
+{
+	struct plansim ps;
+	struct sim_result r;
+
+	plansim_init(&ps, p, s, ix);
+	simulate_bound(&ps.spec, &r);
+	plansim_release(&ps);
+	return r.bound_sec;
+}
+
+struct plan_bounds
+plan_bounds(const struct plan *p, const struct schema *s,
+	    const struct index *ix)
+{
+	struct plan widest = *p;
+	struct plan_bounds b = {.packs_sec = bound(p, s, ix)};
+
+	widest.set = NULL;
+	widest.split = NULL;
+	widest.nset = widest.nsplit = 0;
+	plan_widest_packs(&widest);
+	b.widest_sec = bound(&widest, s, ix);
+	plan_drop_packs(&widest);
+	return b;
+}
