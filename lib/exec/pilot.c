@@ -158,19 +158,25 @@ sample_add(struct sample *s, const struct block *b, uint32_t n, bool one)
 	}
 }
 
+/* Adds the first rows of the group; *sec: the median of the blocks' seconds
+ * per row, times the rows, so that a block that had to wait for the machine
+ * does not count. */
 static int
 sample_read(struct sample *s, struct dataset *d, size_t group, bool one,
-	    struct error *err)
+	    double *sec, struct error *err)
 {
 	const struct index_group *g = &dataset_index(d)->group[group];
+	double *took = xcalloc(g->nblock + 1, sizeof *took);
 	struct block b = {0};
 	uint64_t rows = 0;
+	size_t ntook = 0;
 	int rc = 0;
 
 	s->score = s->learner->rows_new(
 	    s->view, g->rows[PART_HOLDOUT] ? PART_HOLDOUT : -1);
 	for (size_t i = 0; rc == 0 && i < g->nblock && rows < SAMPLE_ROWS;
 	     i++) {
+		double start = clock_sec(CLOCK_MONOTONIC);
 		uint32_t n;
 
 		rc = dataset_read_block(d, g->first_block + i, &s->facts, &b,
@@ -182,7 +188,10 @@ sample_read(struct sample *s, struct dataset *d, size_t group, bool one,
 			: (uint32_t)(SAMPLE_ROWS - rows);
 		sample_add(s, &b, n, one);
 		rows += n;
+		took[ntook++] = (clock_sec(CLOCK_MONOTONIC) - start) / n;
 	}
+	*sec = ntook ? median(took, ntook) * (double)rows : 0;
+	free(took);
 	block_release(&b);
 	return rc;
 }
@@ -207,14 +216,18 @@ sample_init(struct sample *s, struct dataset *d, size_t group,
 	    struct loading *load, struct error *err)
 {
 	bool one = l->ops(c)->pattern == PATTERN_SEQUENTIAL;
-	double start = clock_sec(CLOCK_MONOTONIC);
+	double start = clock_sec(CLOCK_THREAD_CPUTIME_ID), sec;
 
 	*s = (struct sample){.learner = l};
 	if (dataset_read_facts(d, group, &s->facts, err) < 0)
 		return -1;
 	s->view = l->view_new(dataset_schema(d), &s->facts, c, err);
-	if (!s->view || sample_read(s, d, group, one, err) < 0)
+	if (!s->view)
 		return -1;
+	load->sec += clock_sec(CLOCK_THREAD_CPUTIME_ID) - start;
+	if (sample_read(s, d, group, one, &sec, err) < 0)
+		return -1;
+	load->sec += sec;
 	for (size_t i = 0; i < s->npiece; i++) {
 		s->ntrain += l->rows_count(s->piece[i]);
 		load->bytes += (double)l->rows_bytes(s->piece[i]);
@@ -224,7 +237,6 @@ sample_init(struct sample *s, struct dataset *d, size_t group,
 		load->rows += (double)l->rows_count(s->score);
 		load->bytes += (double)l->rows_bytes(s->score);
 	}
-	load->sec += clock_sec(CLOCK_MONOTONIC) - start;
 	if (one)
 		sample_order(s);
 	return 0;

@@ -15,7 +15,8 @@ sec_text(double sec, char out[NUMBER_MAX])
 
 	if (sec < 1)
 		digits = sec >= 0.1 ? 4 : sec >= 0.01 ? 5 : 6;
-	snprintf(out, NUMBER_MAX, "%.*f", sec >= 5e-7 ? digits : 0, sec);
+	snprintf(out, NUMBER_MAX, "%.*f", sec >= 5e-7 ? digits : 0,
+		 sec >= 5e-7 ? sec : 0);
 	return out;
 }
 
