@@ -342,6 +342,45 @@ No such file or directory" \
 	same_records in out
 }
 
+# long N BYTES: N records of so many bytes behind their number
+long() {
+	head -c "$2" /dev/zero | tr '\0' q >q
+	for ((i = 0; i < $1; i++)); do
+		echo "$i$(<q)"
+	done
+}
+
+@test "records longer than blocks fill a buffer as far as they fit" {
+	long 60 100000 >long
+	{ cat long; lines 3000; } >mixed
+	for f in long mixed; do
+		cat $f $f $f >want
+		for b in 98K 300K 1M 30%; do
+			kp-shuffle --epochs 3 --buffer $b $f 2>/dev/null >out
+			same_records out want
+		done
+	done
+	# what lies in a buffer by chance is more than memory is set aside for
+	long 40 4000000 >long
+	for f in lines csv; do
+		kp-shuffle --epochs 3 --format $f --stats long 2>stats |
+		    cut -b 1-3 | sort | uniq -c | awk '{ print $1 }' |
+		    uniq -c >n
+		equal "$(awk '{ print $1, $2 }' n)" '40 3'
+		b=$(awk '$1 == "buffer_bytes" { print $2 }' stats)
+		[ "$(awk '$1 == "resident_bytes" { print $2 }' stats)" -le \
+		    $((2 * b + 67108864)) ]
+	done
+}
+
+@test "a block that its last record makes too large says what works" {
+	{ lines 1500000; long 1 14999998; lines 200000; } >in
+	set -- --block-size 15M in
+	fails 2 'kp-shuffle: --buffer: 19200000 bytes are less than block 0, which has 30000000 with its last record: at least 19514240, or a smaller --block-size' \
+	    kp-shuffle --buffer 19200000 "$@"
+	equal "$(kp-shuffle --buffer 19514240 "$@" 2>/dev/null | wc)" "$(wc <in)"
+}
+
 @test "records of megabytes are written whole" {
 	for i in 1 2 3 4 5; do
 		head -c ${i}000000 /dev/zero | tr '\0' $i
@@ -392,7 +431,7 @@ No such file or directory" \
 	printf '1,"a\n2,b\n' >in
 	same_records <(kp-shuffle in) in
 	lines 3000000 >in
-	fails 2 'kp-shuffle: --block-size: 10 bytes are more than 2097152 blocks; at least 15' \
+	fails 2 'kp-shuffle: --block-size: 10 bytes are more than 524288 blocks; at least 58' \
 	    kp-shuffle --block-size 10 in
 }
 

@@ -183,7 +183,9 @@ make_order(struct datashuffle *r, const uint32_t *block_rows)
 	    .seed = p->seed,
 	    .nblock = r->sel.nblock,
 	    .block_rows = block_rows,
-	    .buffer_blocks = r->facts.buffer_blocks,
+	    .buffer_blocks = is_buffered(p->method) && r->sel.nblock
+				 ? r->sel.nblock
+				 : r->facts.buffer_blocks,
 	    .block_bytes = is_buffered(p->method) ? r->sel.memory : NULL,
 	    .buffer_bytes = r->facts.buffer_bytes,
 	    .part = p->part,

@@ -140,9 +140,9 @@ fits(const struct order *o, size_t start, size_t at, uint64_t held)
 {
 	const struct order_spec *s = &o->spec;
 
-	if (!s->block_bytes)
-		return at - start < s->buffer_blocks;
-	return at == start ||
+	if (at - start >= s->buffer_blocks)
+		return false;
+	return at == start || !s->block_bytes ||
 	       (held <= s->buffer_bytes &&
 		s->block_bytes[o->list[at]] <= s->buffer_bytes - held);
 }
@@ -169,45 +169,61 @@ cut_buffers(struct order *o)
 	o->start[o->buffers] = o->slice.upto;
 }
 
-/* Bytes of the blocks from .. upto - 1 of the list, or how many they are. */
-static uint64_t
-size_of(const struct order *o, size_t from, size_t upto)
+/* Whether a buffer may hold the blocks from .. upto - 1 of the list. */
+static bool
+is_buffer(const struct order *o, size_t from, size_t upto)
 {
-	uint64_t size = 0;
+	uint64_t held = 0;
 
-	if (!o->spec.block_bytes)
-		return upto - from;
-	for (size_t at = from; at < upto; at++)
-		size += o->spec.block_bytes[o->list[at]];
-	return size;
+	for (size_t at = from; at < upto; at++) {
+		if (!fits(o, from, at, held))
+			return false;
+		held +=
+		    o->spec.block_bytes ? o->spec.block_bytes[o->list[at]] : 0;
+	}
+	return from < upto;
 }
 
-/* Gives all buffers about the same size, where they hold that: what is left
- * over for the last may be a few blocks, and a model would end on these. */
-static void
-even_buffers(struct order *o)
+/* Gives all buffers about as many blocks, or bytes, where they hold that: what
+ * is left over for the last may be a few blocks, and a model would end on
+ * these.  False if some do not. */
+static bool
+even_buffers(struct order *o, const uint64_t *bytes)
 {
-	const struct order_spec *s = &o->spec;
 	struct slice all = o->slice;
-	uint64_t total = size_of(o, all.from, all.upto), held = 0;
-	uint64_t most = s->block_bytes ? s->buffer_bytes : s->buffer_blocks;
+	uint64_t total = 0, held = 0;
 	size_t *start = xcalloc(o->buffers + 1, sizeof *start), k = 0;
 	bool fit;
 
+	for (size_t at = all.from; at < all.upto; at++)
+		total += bytes ? bytes[o->list[at]] : 1;
 	for (size_t at = all.from; at < all.upto; at++) {
 		while (k < o->buffers &&
 		       held >= part_start(total, k, o->buffers))
 			start[k++] = at;
-		held += size_of(o, at, at + 1);
+		held += bytes ? bytes[o->list[at]] : 1;
 	}
 	start[o->buffers] = all.upto;
 	fit = k == o->buffers;
 	for (size_t i = 0; fit && i < o->buffers; i++)
-		fit = start[i] < start[i + 1] &&
-		      size_of(o, start[i], start[i + 1]) <= most;
+		fit = is_buffer(o, start[i], start[i + 1]);
 	if (fit)
 		memcpy(o->start, start, (o->buffers + 1) * sizeof *start);
 	free(start);
+	return fit;
+}
+
+/* By number, if there are no more buffers than that takes; else by bytes. */
+static void
+balance_buffers(struct order *o)
+{
+	size_t blocks = o->slice.upto - o->slice.from;
+	size_t n = o->spec.buffer_blocks;
+
+	if (o->buffers == (blocks - 1) / n + 1 && even_buffers(o, NULL))
+		return;
+	if (o->spec.block_bytes)
+		even_buffers(o, o->spec.block_bytes);
 }
 
 static void
@@ -238,7 +254,7 @@ list_epoch(struct order *o, uint64_t epoch)
 		    .upto = part_start(n, p->rank + 1, p->ranks)};
 	cut_buffers(o);
 	if (o->buffers > 1)
-		even_buffers(o);
+		balance_buffers(o);
 }
 
 size_t

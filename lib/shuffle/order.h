@@ -74,9 +74,8 @@ struct order_spec {
 				     * buffers can be asked for */
 	size_t buffer_blocks;	    /* n >= 1; more than nblock: nblock */
 	/* Where blocks differ much in size: [nblock] bytes of each, borrowed,
-	 * and a buffer then takes blocks of the list while their sum is at
-	 * most buffer_bytes, but always one; n is for window and mrs alone.
-	 * NULL: n blocks a buffer. */
+	 * and a buffer then takes at most n blocks of the list while their sum
+	 * is at most buffer_bytes, but always one.  NULL: n blocks a buffer. */
 	const uint64_t *block_bytes;
 	uint64_t buffer_bytes;
 	struct order_rank part;

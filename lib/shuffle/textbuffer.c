@@ -114,20 +114,6 @@ textbuffer_free(struct textbuffer *b)
 /* --- where the blocks are --- */
 
 static int
-check_size(struct textbuffer *b, struct error *err)
-{
-	if (b->bytes <= b->src.max_bytes)
-		return 0;
-	return error_set(err, EXIT_DATA,
-			 "%s: buffer %" PRIu64 " of epoch %" PRIu64
-			 ": its blocks have %" PRIu64
-			 " bytes, as records are longer than blocks; "
-			 "it may have %" PRIu64,
-			 textfile_name(b->src.file), b->number, b->epoch,
-			 b->bytes, b->src.max_bytes);
-}
-
-static int
 compare_parts(const void *x, const void *y, void *arg)
 {
 	const struct part *part = arg;
@@ -137,9 +123,8 @@ compare_parts(const void *x, const void *y, void *arg)
 	return a < b ? -1 : a > b;
 }
 
-static int
-find_parts(struct textbuffer *b, const struct order_buffer *list,
-	   struct error *err)
+static void
+find_parts(struct textbuffer *b, const struct order_buffer *list)
 {
 	mem_grow(&b->part, &b->parts_cap, list->n, sizeof(*b->part));
 	mem_grow(&b->by_file, &b->by_file_cap, list->n, sizeof(*b->by_file));
@@ -148,9 +133,10 @@ find_parts(struct textbuffer *b, const struct order_buffer *list,
 	for (size_t i = 0; i < list->n; i++) {
 		struct part *p = &b->part[i];
 
-		*p = (struct part){.at = b->bytes, .id = list->block[i]};
-		if (textfile_block(b->src.file, p->id, &p->run, err) < 0)
-			return -1;
+		*p = (struct part){
+		    .run = textfile_block(b->src.file, list->block[i]),
+		    .at = b->bytes,
+		    .id = list->block[i]};
 		b->bytes += p->run.bytes;
 		b->by_file[i] = (uint32_t)i;
 	}
@@ -159,7 +145,6 @@ find_parts(struct textbuffer *b, const struct order_buffer *list,
 			b->part);
 	b->from = 0;
 	b->upto = b->bytes;
-	return check_size(b, err);
 }
 
 /* --- reading --- */
@@ -379,8 +364,8 @@ textbuffer_fill(struct textbuffer *b, uint64_t epoch, uint64_t number,
 	b->epoch = epoch;
 	b->number = number;
 	b->nrecord = 0;
-	if (find_parts(b, &list, err) < 0 ||
-	    area_need(&b->data, b->bytes + TEXT_SLACK, false, err) < 0 ||
+	find_parts(b, &list);
+	if (area_need(&b->data, b->bytes + TEXT_SLACK, false, err) < 0 ||
 	    (indexed && area_need(&b->index, sizeof(uint32_t), false, err) < 0))
 		return -1;
 	if (indexed)

@@ -24,7 +24,6 @@ struct textbuffer_source {
 	struct textfile *file;
 	struct order *order;
 	bool indexed;	    /* find the records, and permute them */
-	uint64_t max_bytes; /* of the blocks of a buffer */
 	unsigned threads;   /* that read; any number gives the same */
 };
 
@@ -32,8 +31,7 @@ struct textbuffer;
 /* Memory is taken when it is filled. */
 struct textbuffer *textbuffer_new(const struct textbuffer_source *src);
 void textbuffer_free(struct textbuffer *b); /* NULL is legal */
-/* EXIT_DATA if records are so much longer than blocks that max_bytes do not
- * do.  The source is used by one thread at a time. */
+/* The source's order is used by one thread at a time. */
 int textbuffer_fill(struct textbuffer *b, uint64_t epoch, uint64_t number,
 		    struct error *err);
 /* Its records, number i being text[start[i]] .. text[start[i + 1] - 1] if the

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #define SAMPLE_BYTES ((size_t)16 << 10)
 #define SCAN_BYTES ((size_t)64 << 10)
 #define PROBE_BYTES ((size_t)512) /* first look for a line end; then more */
+#define PROBE_LEAST ((size_t)64)
 #define HEADER_MAX ((size_t)64 << 20)
 
 static const char *const format_names[] = {"lines", "csv", "libsvm"};
@@ -44,10 +46,9 @@ struct textfile {
 
 	struct text_blocks cut;
 	size_t nblock;
-	uint64_t *start;     /* [nblock + 1]; NULL: found when asked for */
-	uint32_t *rows;	     /* [nblock] or NULL */
-	struct text_run gap; /* the longest stretch known to have no line end
-			      * but at its end */
+	uint64_t *start;	     /* [nblock + 1] */
+	uint32_t *rows;		     /* [nblock] or NULL */
+	struct text_lengths lengths; /* where rows are */
 };
 
 int
@@ -423,6 +424,15 @@ struct pass {
 	uint64_t record;    /* where the record begins */
 };
 
+static void
+text_lengths_add(struct text_lengths *l, uint64_t bytes)
+{
+	unsigned k = 63 - (unsigned)__builtin_clzll(bytes | 1);
+
+	l->records[k]++;
+	l->bytes[k] += bytes;
+}
+
 /* A record has been read up to `end`. */
 static int
 pass_record(struct pass *p, uint64_t end, struct error *err)
@@ -436,6 +446,7 @@ pass_record(struct pass *p, uint64_t end, struct error *err)
 		t->start[++p->block] = p->record;
 	}
 	t->rows[p->block]++;
+	text_lengths_add(&t->lengths, end - p->record);
 	p->record = end;
 	return 0;
 }
@@ -471,6 +482,52 @@ pass_over(struct textfile *t, char *buffer, uint32_t *end, struct error *err)
 	return 0;
 }
 
+/* --- borders of lines --- */
+
+/* The first byte behind an LF that is at `from` or later. */
+static int
+find_line_end(struct textfile *t, uint64_t from, uint64_t *end,
+	      struct error *err)
+{
+	uint64_t all = textfile_bytes(t);
+	char buffer[16 << 10];
+	size_t n = (size_t)fmin(4 * t->record_bytes, PROBE_BYTES);
+
+	if (n < PROBE_LEAST)
+		n = PROBE_LEAST;
+	for (uint64_t at = from; at < all; at += n, n = sizeof(buffer)) {
+		const char *lf;
+
+		if (n > all - at)
+			n = all - at;
+		if (textfile_read(t, (struct text_run){at, n}, buffer, err) < 0)
+			return -1;
+		lf = memchr(buffer, '\n', n);
+		*end = lf ? at + (uint64_t)(lf - buffer) + 1 : at + n;
+		if (*end - from > t->cut.longest)
+			break;
+		if (lf)
+			return 0;
+	}
+	return too_long(t, from, err);
+}
+
+static int
+find_borders(struct textfile *t, struct error *err)
+{
+	for (size_t k = 1; k < t->nblock; k++) {
+		uint64_t from = k * t->cut.block_bytes - 1;
+
+		t->start[k] = t->start[k - 1];
+		/* else the record reaches over this block too */
+		if (t->start[k] <= from &&
+		    find_line_end(t, from, &t->start[k], err) < 0)
+			return -1;
+	}
+	t->start[t->nblock] = textfile_bytes(t);
+	return 0;
+}
+
 int
 textfile_cut(struct textfile *t, const struct text_blocks *b, struct error *err)
 {
@@ -481,9 +538,9 @@ textfile_cut(struct textfile *t, const struct text_blocks *b, struct error *err)
 
 	t->cut = *b;
 	t->nblock = all / b->block_bytes + (all % b->block_bytes > 0);
-	if (!textfile_quotes(t) && !b->count)
-		return 0;
 	t->start = xcalloc(t->nblock + 1, sizeof(*t->start));
+	if (!textfile_quotes(t) && !b->count)
+		return find_borders(t, err);
 	t->rows = xcalloc(t->nblock, sizeof(*t->rows));
 	buffer = xmalloc(SCAN_BYTES + TEXT_SLACK);
 	end = xcalloc(SCAN_BYTES + TEXT_ENDS_SLACK, sizeof(*end));
@@ -505,68 +562,17 @@ textfile_rows(const struct textfile *t)
 	return t->rows;
 }
 
-/* --- blocks --- */
-
-/* The first byte behind an LF that is at `from` or later. */
-static int
-find_line_end(struct textfile *t, uint64_t from, uint64_t *end,
-	      struct error *err)
+const struct text_lengths *
+textfile_lengths(const struct textfile *t)
 {
-	uint64_t all = textfile_bytes(t);
-	char buffer[16 << 10];
-	size_t n = PROBE_BYTES;
-
-	if (from >= t->gap.start && from < t->gap.start + t->gap.bytes) {
-		*end = t->gap.start + t->gap.bytes;
-		return 0;
-	}
-	for (uint64_t at = from; at < all; at += n, n = sizeof(buffer)) {
-		const char *lf;
-
-		if (n > all - at)
-			n = all - at;
-		if (textfile_read(t, (struct text_run){at, n}, buffer, err) < 0)
-			return -1;
-		lf = memchr(buffer, '\n', n);
-		if (lf) {
-			*end = at + (uint64_t)(lf - buffer) + 1;
-			if (*end - from > t->cut.longest)
-				break;
-			if (*end - from > t->gap.bytes)
-				t->gap = (struct text_run){from, *end - from};
-			return 0;
-		}
-		if (at + n - from > t->cut.longest)
-			break;
-	}
-	return too_long(t, from, err);
+	return &t->lengths;
 }
 
-/* Where block k begins, or the last one ends. */
-static int
-find_start(struct textfile *t, size_t k, uint64_t *start, struct error *err)
+struct text_run
+textfile_block(const struct textfile *t, size_t block)
 {
-	*start = 0;
-	if (t->start)
-		*start = t->start[k];
-	else if (k == t->nblock)
-		*start = textfile_bytes(t);
-	else if (k > 0)
-		return find_line_end(t, k * t->cut.block_bytes - 1, start, err);
-	return 0;
-}
-
-int
-textfile_block(struct textfile *t, size_t block, struct text_run *run,
-	       struct error *err)
-{
-	uint64_t end;
-
-	if (find_start(t, block, &run->start, err) < 0 ||
-	    find_start(t, block + 1, &end, err) < 0)
-		return error_context(err, "block %zu", block);
-	run->bytes = end - run->start;
-	return 0;
+	return (struct text_run){t->start[block],
+				 t->start[block + 1] - t->start[block]};
 }
 
 void

@@ -13,13 +13,13 @@
  *
  * All offsets count from the first byte behind the header.  Block k holds the
  * records that begin in [k S, (k + 1) S) for block size S: none, if a long one
- * reaches over it.  In a file of lines the borders are found when a block is
- * asked for; csv, and counting, take one pass over the file beforehand.
+ * reaches over it.  In a file of lines the borders are looked for one by one;
+ * csv, and counting, take one pass over the file.
  *
  * A regular file is read by offsets, standard input too if it is one; all else
  * is copied to a file without a name in tmpdir first.  Messages count bytes of
- * the file from 0, header included.  Not for use by several threads at once,
- * but for textfile_read().
+ * the file from 0, header included.  Once it is cut, several threads may
+ * read at once.
  */
 
 #include <stdbool.h>
@@ -72,19 +72,26 @@ struct text_blocks {
 	uint32_t buffers;     /* that share --buffer, for messages; 0: one */
 };
 /* Cuts the file into blocks; once, before what is below.  A longer record is
- * EXIT_DATA, found at once by a pass, or else when its block is asked for; the
- * message has its first byte, its length, and the --buffer that holds it. */
+ * EXIT_DATA (without a pass: one that reaches so far over the end of its block,
+ * so that a block may have block_bytes + longest at most); the message has its
+ * first byte, its length, and the --buffer that holds it. */
 int textfile_cut(struct textfile *t, const struct text_blocks *b,
 		 struct error *err);
 size_t textfile_blocks(const struct textfile *t);
 /* Records of each block, NULL if nobody has counted. */
 const uint32_t *textfile_rows(const struct textfile *t);
 
+/* Records of 2^k to 2^(k + 1) - 1 bytes, and their bytes together; of a file
+ * whose records have been counted. */
+struct text_lengths {
+	uint64_t records[64], bytes[64];
+};
+const struct text_lengths *textfile_lengths(const struct textfile *t);
+
 struct text_run {
 	uint64_t start, bytes;
 };
-int textfile_block(struct textfile *t, size_t block, struct text_run *run,
-		   struct error *err);
+struct text_run textfile_block(const struct textfile *t, size_t block);
 /* Asks the system to have it ready soon. */
 void textfile_will_need(const struct textfile *t, struct text_run run);
 /* Exactly these bytes, which textfile_block() told of.  A file that has become

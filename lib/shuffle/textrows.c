@@ -210,11 +210,9 @@ line_at(struct textrows *t, size_t block, const char *p)
 	for (const char *q = t->text; q < p; q++)
 		lines += *q == '\n';
 	for (size_t k = 0; k < block; k++) {
-		struct text_run run;
+		struct text_run run = textfile_block(t->spec.file, k);
 		struct error err;
 
-		if (textfile_block(t->spec.file, k, &run, &err) < 0)
-			break;
 		mem_grow(&text, &cap, (size_t)run.bytes, 1);
 		if (textfile_read(t->spec.file, run, text, &err) < 0)
 			break;
@@ -291,10 +289,8 @@ read_lines(struct textrows *t, const char *end, size_t block,
 static int
 load(struct textrows *t, size_t block, size_t *n, struct error *err)
 {
-	struct text_run run;
+	struct text_run run = textfile_block(t->spec.file, block);
 
-	if (textfile_block(t->spec.file, block, &run, err) < 0)
-		return -1;
 	*n = (size_t)run.bytes;
 	mem_grow(&t->text, &t->text_cap, *n, 1);
 	return textfile_read(t->spec.file, run, t->text, err);

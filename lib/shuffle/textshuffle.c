@@ -13,12 +13,13 @@
 #define MB ((uint64_t)1 << 20)
 #define BLOCK_MAX (10 * MB) /* when it is ours to choose */
 #define BLOCK_MIN ((uint64_t)512)
-#define BLOCKS_MAX ((uint64_t)1 << 21) /* up to 16 bytes each are kept */
+#define BLOCKS_MAX ((uint64_t)1 << 19) /* some 50 bytes each are kept */
 #define BUFFER_MIN MB		       /* when it is ours to choose */
 #define BUFFER_MAX (4080 * MB)	       /* offsets in it have 32 bits */
 #define BUFFER_SHARE 0.1
-#define OVERHANG_MAX (8 * MB) /* of long records, beyond the blocks */
-#define STREAM_BLOCK (4 * MB) /* read at once where all is in stored order */
+#define OVERHANG_MAX BLOCK_MAX /* of long records, beyond the blocks */
+#define LONGEST_MIN (4 * MB)   /* that goes through in stored order */
+#define STREAM_BLOCK MB	       /* read at once where all is in stored order */
 #define INDEX_EACH ((double)sizeof(uint32_t))
 
 struct textshuffle {
@@ -26,6 +27,7 @@ struct textshuffle {
 	struct textshuffle_facts facts;
 	struct textfile *file;
 	struct order *order;
+	uint64_t *block_bytes;	 /* [blocks] */
 	struct shuffle_state at; /* where to begin */
 	struct strbuf options;	 /* of shuffle_state */
 	uint64_t end;		 /* epoch behind the last */
@@ -279,33 +281,80 @@ skip_records(struct textshuffle *t)
 	at->rows += at->tuples;
 }
 
+/* Of buffers that hold what they should on average, as records that are long
+ * for a block make blocks differ. */
+static uint64_t
+most_bytes(const struct textshuffle *t)
+{
+	return t->facts.block_bytes * t->facts.buffer_blocks + OVERHANG_MAX;
+}
+
+/* The size of each block.  One may be larger than a buffer by its last record
+ * alone, and not by more than memory is set aside for. */
+static int
+measure_blocks(struct textshuffle *t, struct error *err)
+{
+	uint64_t most = t->facts.buffer_bytes + OVERHANG_MAX;
+	uint32_t ranks = t->o.part.ranks ? t->o.part.ranks : 1;
+
+	t->block_bytes = xcalloc(t->facts.blocks, sizeof(*t->block_bytes));
+	for (size_t i = 0; i < t->facts.blocks; i++) {
+		uint64_t n = textfile_block(t->file, i).bytes;
+
+		t->block_bytes[i] = n;
+		if (n > most)
+			return error_set(
+			    err, EXIT_USAGE,
+			    "--buffer: %" PRIu64
+			    " bytes%s are less than block %zu, which has "
+			    "%" PRIu64
+			    " with its last record: at least %" PRIu64
+			    ", or a smaller --block-size",
+			    t->facts.buffer_bytes, ranks > 1 ? " a rank" : "",
+			    i, n, (n - OVERHANG_MAX) * ranks);
+	}
+	return 0;
+}
+
+static int
+cut_file(struct textshuffle *t, struct error *err)
+{
+	bool stream = is_stream(t->o.method);
+	struct text_blocks cut = {
+	    .block_bytes = stream ? STREAM_BLOCK : t->facts.block_bytes,
+	    .longest = t->facts.buffer_bytes,
+	    .buffers = t->o.part.ranks,
+	    .count = (t->o.part.even && !stream) || t->o.skip > 0,
+	};
+
+	/* What permutes no buffer may exceed it. */
+	if (t->o.method != SHUFFLE_CORGIPILE)
+		cut.longest = at_least(cut.longest, LONGEST_MIN);
+	if (textfile_cut(t->file, &cut, err) < 0)
+		return -1;
+	t->facts.blocks = textfile_blocks(t->file);
+	return stream ? 0 : measure_blocks(t, err);
+}
+
 static int
 open_all(struct textshuffle *t, struct error *err)
 {
 	bool stream = is_stream(t->o.method);
-	struct text_blocks cut = {0};
 	struct order_spec spec;
 
 	t->file = textfile_open(&t->o.file, err);
 	if (!t->file || choose_buffer(t, err) < 0 || choose_block(t, err) < 0 ||
-	    choose_blocks_of_buffer(t, err) < 0 || choose_start(t, err) < 0)
+	    choose_blocks_of_buffer(t, err) < 0 || choose_start(t, err) < 0 ||
+	    cut_file(t, err) < 0)
 		return -1;
-	cut.block_bytes = stream ? STREAM_BLOCK : t->facts.block_bytes;
-	/* What permutes no buffer may exceed it within the overhang. */
-	cut.longest =
-	    at_least(t->facts.buffer_bytes,
-		     t->o.method == SHUFFLE_CORGIPILE ? 1 : STREAM_BLOCK);
-	cut.buffers = t->o.part.ranks;
-	cut.count = (t->o.part.even && !stream) || t->o.skip > 0;
-	if (textfile_cut(t->file, &cut, err) < 0)
-		return -1;
-	t->facts.blocks = textfile_blocks(t->file);
 	spec = (struct order_spec){
 	    .method = stream ? SHUFFLE_NONE : t->o.method,
 	    .seed = t->o.seed,
 	    .nblock = t->facts.blocks,
 	    .block_rows = textfile_rows(t->file),
 	    .buffer_blocks = stream ? 1 : t->facts.buffer_blocks,
+	    .block_bytes = t->block_bytes,
+	    .buffer_bytes = most_bytes(t),
 	    .part = stream ? (struct order_rank){0} : t->o.part,
 	};
 	t->order = order_new(&spec);
@@ -334,6 +383,7 @@ textshuffle_free(struct textshuffle *t)
 	if (!t)
 		return;
 	order_free(t->order);
+	free(t->block_bytes);
 	textfile_free(t->file);
 	strbuf_release(&t->options);
 	free(t);
@@ -357,14 +407,10 @@ static struct textpipe *
 new_pipe(struct textshuffle *t, struct error *err)
 {
 	bool stream = is_stream(t->o.method);
-	uint64_t blocks = stream
-			      ? STREAM_BLOCK
-			      : t->facts.block_bytes * t->facts.buffer_blocks;
 	struct textpipe_spec spec = {
 	    .src = {.file = t->file,
 		    .order = t->order,
 		    .indexed = stream || t->o.method == SHUFFLE_CORGIPILE,
-		    .max_bytes = blocks + OVERHANG_MAX,
 		    .threads = t->o.threads},
 	    .epoch = stream ? 0 : t->at.epoch,
 	    .buffer = stream ? 0 : t->at.buffer,
@@ -372,8 +418,6 @@ new_pipe(struct textshuffle *t, struct error *err)
 	    .single = t->o.single_buffer,
 	};
 
-	if (stream)
-		spec.src.max_bytes += t->facts.buffer_bytes;
 	return textpipe_new(&spec, err);
 }
 

@@ -364,6 +364,7 @@ buffers_by_bytes(void)
 
 	for (size_t i = 0; i < BLOCKS; i++)
 		bytes[i] = i == 3 ? 500 : 1 + i * 7 % 40;
+	s.buffer_blocks = BLOCKS;
 	s.block_bytes = bytes;
 	s.buffer_bytes = 90;
 	o = order_new(&s);
@@ -384,6 +385,12 @@ buffers_by_bytes(void)
 	for (size_t i = 0; i < BLOCKS; i++)
 		CHECK_INT(seen[i], 1);
 	order_free(o);
+	s.buffer_blocks = 2;
+	o = order_new(&s);
+	for (size_t k = order_buffers(o, 6); k-- > 0;)
+		CHECK(order_buffer(o, 6, k).n <= 2);
+	order_free(o);
+	s.buffer_blocks = BLOCKS;
 	/* blocks of one size: as if counted */
 	for (size_t i = 0; i < BLOCKS; i++)
 		bytes[i] = 20;

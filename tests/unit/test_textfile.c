@@ -45,10 +45,9 @@ check_blocks(const char *text, enum text_format format, uint64_t size,
 
 	CHECK_OK(textfile_cut(t, &cut, &err), err);
 	for (size_t i = 0; i < textfile_blocks(t); i++) {
-		struct text_run run;
+		struct text_run run = textfile_block(t, i);
 		char buffer[256];
 
-		CHECK_OK(textfile_block(t, i, &run, &err), err);
 		CHECK_OK(textfile_read(t, run, buffer, &err), err);
 		strbuf_add(&got, buffer, run.bytes);
 		strbuf_addch(&got, '|');
@@ -96,7 +95,7 @@ check_end(const char *text, bool header, const char *head, const char *want)
 	CHECK_INT(n, strlen(head));
 	CHECK_MEM(got, head, n);
 	if (textfile_blocks(t) > 0)
-		CHECK_OK(textfile_block(t, 0, &run, &err), err);
+		run = textfile_block(t, 0);
 	CHECK_OK(textfile_read(t, run, buffer, &err), err);
 	CHECK_INT(run.bytes, strlen(want));
 	CHECK_MEM(buffer, want, run.bytes);
@@ -131,6 +130,10 @@ counted(void)
 	CHECK_OK(textfile_cut(t, &cut, &err), err);
 	CHECK_INT(textfile_blocks(t), 4);
 	CHECK_MEM(textfile_rows(t), want, sizeof(want));
+	CHECK_INT(textfile_lengths(t)->records[1], 4);
+	CHECK_INT(textfile_lengths(t)->bytes[1], 8);
+	CHECK_INT(textfile_lengths(t)->records[2], 1);
+	CHECK_INT(textfile_lengths(t)->bytes[2], 6);
 	textfile_free(t);
 }
 
@@ -140,7 +143,6 @@ bad_text(void)
 	struct text_blocks cut = {4, 6, false, 1};
 	struct textfile *t = open_text("h\na\n123456\n7\n", TEXT_CSV, true);
 	struct strbuf want = STRBUF_INIT;
-	struct text_run run;
 	struct error err;
 
 	strbuf_addf(&want,
@@ -153,12 +155,11 @@ bad_text(void)
 
 	t = open_text("a\n123456\n7\n", TEXT_LINES, false);
 	strbuf_addf(&want,
-		    "block 0: %s: the record at byte 2 has 7 bytes, more "
+		    "%s: the record at byte 2 has 7 bytes, more "
 		    "than a buffer: give --buffer 1K at least",
 		    path);
 	cut.longest = 4;
-	CHECK_OK(textfile_cut(t, &cut, &err), err);
-	CHECK_ERROR(textfile_block(t, 0, &run, &err), err, EXIT_DATA, want.buf);
+	CHECK_ERROR(textfile_cut(t, &cut, &err), err, EXIT_DATA, want.buf);
 	textfile_free(t);
 	strbuf_reset(&want);
 
