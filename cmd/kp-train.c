@@ -11,6 +11,7 @@
 #include "exec/artifact.h"
 #include "exec/runner.h"
 #include "exec/streamrun.h"
+#include "exec/shardlabels.h"
 #include "exec/shardwalk.h"
 #include "plan/partitionopt.h"
 #include "plan/planopt.h"
@@ -375,6 +376,22 @@ train_blocks(const char *operand, struct error *err)
 
 /* --- from a dataset or plan --- */
 
+/* What Sequential models will suffer from. */
+static void
+warn_of_order(const struct plan *plan, struct dataset *d)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	shardwalk_warn(plan, d, &sb);
+	if (sb.len > 0)
+		warning("%s", sb.buf);
+	strbuf_reset(&sb);
+	shardlabels_warn(plan, d, &sb);
+	if (sb.len > 0)
+		warning("%s", sb.buf);
+	strbuf_release(&sb);
+}
+
 static int
 train(const struct plan *plan, struct dataset *d, const char *argv0,
       struct error *err)
@@ -388,16 +405,14 @@ train(const struct plan *plan, struct dataset *d, const char *argv0,
 				   .checkpoint_sec = checkpoint_sec,
 				   .waiting = say_waiting};
 	char *worker = worker_program(argv0);
-	struct strbuf thin = STRBUF_INIT;
 	struct run_summary sum = {0};
-	int rc;
+	int rc = shardwalk_check(plan, d, o.memory_bytes, err);
 
 	o.worker_program = worker;
-	shardwalk_warn(plan, d, &thin);
-	if (thin.len > 0)
-		warning("%s", thin.buf);
-	strbuf_release(&thin);
-	rc = runner_run(&o, &sum, err);
+	if (rc == 0) {
+		warn_of_order(plan, d);
+		rc = runner_run(&o, &sum, err);
+	}
 	free(worker);
 	if (rc)
 		return -1;

@@ -126,11 +126,72 @@ unit_rows() {
 }
 
 @test "what cannot be streamed is refused, not left out" {
-	fails 2 "kp-train: worker 0: --shuffle once needs a group's rows in memory, 72 KB: give more --memory" \
+	fails 2 "kp-train: group \"g0\": --shuffle once needs a group's rows in memory, 72 KB: give more --memory" \
 	    kp-train -q -p 1 -o run "${sgd[@]}" --shuffle once --memory 1K \
 	    small
-	fails 2 'kp-train: worker 0: a shuffle buffer of 72 KB is more than the --memory of 1 KB: give more, or --buffer 512' \
+	fails 2 'kp-train: group "g0": a shuffle buffer of 72 KB is more than the --memory of 1 KB: give more, or --buffer 512' \
 	    kp-train -q -p 1 -o run2 "${sgd[@]}" --buffer 100% --memory 1K small
+	[ ! -e run ] && [ ! -e run2 ]
+}
+
+@test "a dataset without one of its files is refused before a run is made" {
+	for file in blocks-00000.kpb groups.kpg; do
+		cp -r small/ part
+		rm part/$file
+		fails 6 "kp-train: $PWD/part/$file: No such file or directory" \
+		    kp-train -q -p 1 -o run "${sgd[@]}" part
+		[ ! -e run ]
+		rm -r part
+	done
+}
+
+# walks_warned DATASET LEARNER OPTION...: the warning of an epoch on it.
+walks_warned() {
+	rm -rf walk
+	kp-train -q -o walk --learner "$2" --param solver=sgd --epochs 1 \
+	    "${@:3}" "$1" 2>&1
+}
+
+@test "kp-train warns if the shards of a group hold other labels" {
+	(head -1 small.csv; tail -n +2 small.csv | sort -s -t, -k5,5n) >by.csv
+	featurize by.csv by --block-size 2K
+	helps='each epoch on one kind; --strategy gtp or -p 1 cuts no group, kp-shuffle DATA | kp-train --blocks - mixes all rows, and so does a dataset made of kp-shuffle --method once FILE'
+	equal "$(walks_warned by logistic -p 3)" \
+	    "kp-train: rows of 2 groups cut over workers are sorted by label, the largest of them \"g0\": their models end $helps"
+	grep '^g[,0]' by.csv >one.csv
+	featurize one.csv one --block-size 2K
+	equal "$(walks_warned one svm -p 2)" \
+	    "kp-train: rows of group \"g0\", cut over workers, are sorted by label: its models end $helps"
+	equal "$(walks_warned by logistic -p 2 --strategy mop | cut -d, -f 1)" \
+	    'kp-train: rows of 8 groups cut over workers are sorted by label'
+	for other in '-p 1' '-p 3 --strategy gtp' '-p 2 --strategy dp'; do
+		# shellcheck disable=SC2086
+		equal "$(walks_warned by logistic $other)" ''
+	done
+	equal "$(walks_warned small logistic -p 3)" ''
+	equal "$(kp-train -q -o other --learner logistic -p 3 by 2>&1)" ''
+}
+
+@test "kp-train warns of one group of many classes, and of numbers, too" {
+	awk 'BEGIN { print "x,y"; for (i = 0; i < 3000; i++)
+		print i * 7919 % 1000 ",k" int(i / 150) }' >classes.csv
+	awk 'BEGIN { print "x,y"; for (i = 0; i < 3000; i++)
+		print i * 7919 % 1000 "," i + i * 31 % 17 / 10 }' >numbers.csv
+	(head -1 classes.csv; tail -n +2 classes.csv |
+	    sort -t, -k1,1n) >mixed.csv
+	for name in classes numbers mixed; do
+		kp-featurize -q --label y --block-size 2K $name.csv -o $name
+	done
+	warns='kp-train: rows, cut over workers, are sorted by label: models end each epoch on one kind'
+	for p in 2 3; do
+		equal "$(walks_warned numbers linear -p $p | cut -d\; -f 1)" \
+		    "$warns"
+		for learner in softmax mlp; do
+			equal "$(walks_warned classes $learner -p $p |
+			    cut -d\; -f 1)" "$warns"
+		done
+		equal "$(walks_warned mixed softmax -p $p)" ''
+	done
 }
 
 @test "kp-train warns of buffers that hold few blocks" {

@@ -103,6 +103,18 @@ check_together(const struct dataset *d, struct error *err)
 	return 0;
 }
 
+/* A file that cannot be had leaves the dataset incomplete, which is not the
+ * system's fault, unless it is short of something. */
+static int
+unreadable(struct error *err)
+{
+	bool shortage = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+
+	if (err->code == EXIT_CANNOT && !shortage)
+		err->code = EXIT_CORRUPT;
+	return -1;
+}
+
 struct dataset *
 dataset_open_facts(const char *path, struct error *err)
 {
@@ -117,23 +129,52 @@ dataset_open_facts(const char *path, struct error *err)
 		goto fail;
 	d->groups_fd =
 	    io_open_read(io_join(&d->name, d->path, GROUPS_FILE), err);
-	if (d->groups_fd < 0)
+	if (d->groups_fd < 0) {
+		unreadable(err);
 		goto fail;
+	}
 	return d;
 fail:
 	dataset_free(d);
 	return NULL;
 }
 
+/* That a block file is gone is better known before a run than in it. */
+static int
+check_block_files(struct dataset *d, struct error *err)
+{
+	struct strbuf base = STRBUF_INIT;
+	int ret = 0;
+
+	for (uint32_t i = 0; ret == 0 && i < d->manifest.nfile; i++) {
+		strbuf_reset(&base);
+		manifest_block_file(i, &base);
+		io_join(&d->name, d->path, base.buf);
+		if (access(d->name.buf, R_OK) < 0) {
+			error_sys(err, "%s", d->name.buf);
+			ret = unreadable(err);
+		}
+	}
+	strbuf_release(&base);
+	return ret;
+}
+
 struct dataset *
 dataset_open(const char *path, struct error *err)
 {
 	struct dataset *d = dataset_open_facts(path, err);
+	int ret;
 
-	if (!d || dataset_has_rows(d))
+	if (!d)
+		return NULL;
+	if (dataset_has_rows(d))
+		ret = check_block_files(d, err);
+	else
+		ret = error_set(err, EXIT_CORRUPT,
+				"%s: has no rows: it was made from a stream",
+				path);
+	if (ret == 0)
 		return d;
-	error_set(err, EXIT_CORRUPT,
-		  "%s: has no rows: it was made from a stream", path);
 	dataset_free(d);
 	return NULL;
 }
@@ -259,18 +300,6 @@ dataset_read_facts(struct dataset *d, size_t group, struct group_facts *f,
 	return error_set(err, EXIT_CORRUPT,
 			 "%s: group %zu: facts and index disagree", d->name.buf,
 			 group);
-}
-
-/* A block that cannot be had leaves the dataset incomplete, which is not the
- * system's fault, unless it is short of something. */
-static int
-unreadable(struct error *err)
-{
-	bool shortage = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-
-	if (err->code == EXIT_CANNOT && !shortage)
-		err->code = EXIT_CORRUPT;
-	return -1;
 }
 
 /* One block file is open at a time, so that a dataset of many needs few

@@ -76,8 +76,8 @@ struct dataset_totals {
 /* Not for use by several threads at once: open it once for each. */
 struct dataset;
 
-/* Loads manifest and index; EXIT_CORRUPT on damage, or if it has no rows;
- * EXIT_CANNOT if there is no dataset at path. */
+/* Loads manifest and index; EXIT_CORRUPT on damage, if one of its files is not
+ * there, or if it has no rows; EXIT_CANNOT if there is no dataset at path. */
 struct dataset *dataset_open(const char *path, struct error *err);
 /* For a reader to whom schema, index and facts are enough: also a dataset
  * without rows, which has groups but no blocks. */

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "data/groupkey.h"
 #include "exec/shardrows.h"
 #include "plan/spill.h"
 #include "shuffle/permutation.h"
@@ -89,29 +90,51 @@ count_rows(struct shardwalk *w, struct error *err)
 	return rc;
 }
 
+/* A shard that is to be read anew in every epoch. */
+struct streaming {
+	const struct plan *plan;
+	double bytes;	/* of the shard */
+	double buffer;	/* of a buffer */
+	size_t nbuffer; /* blocks in it */
+	double memory;
+};
+
 static int
-can_stream(struct shardwalk *w, size_t buffer_blocks, double bytes,
-	   struct error *err)
+check_streaming(const struct streaming *s, struct error *err)
 {
-	enum shuffle_method m = w->spec.plan->shuffle;
-	double buffer = bytes * (double)buffer_blocks / (double)w->nblock;
-	double memory = (double)w->spec.memory_bytes;
+	enum shuffle_method m = s->plan->shuffle;
 
 	if (m != SHUFFLE_CORGIPILE && m != SHUFFLE_NONE && m != SHUFFLE_BLOCK)
 		return error_set(err, EXIT_USAGE,
 				 "--shuffle %s needs a group's rows in memory, "
 				 "%.0f KB: give more --memory",
-				 shuffle_method_name(m), bytes / 1024);
-	w->nbuffer = 2 * buffer <= memory ? 2 : 1;
-	if (m == SHUFFLE_CORGIPILE && buffer > memory && buffer_blocks > 1)
+				 shuffle_method_name(m), s->bytes / 1024);
+	if (m == SHUFFLE_CORGIPILE && s->buffer > s->memory && s->nbuffer > 1)
 		return error_set(
 		    err, EXIT_USAGE,
 		    "a shuffle buffer of %.0f KB is more than the "
 		    "--memory of %.0f KB: give more, or --buffer "
 		    "%.0f%s",
-		    buffer / 1024, memory / 1024,
-		    floor(memory < 4096 ? memory / 2 : memory / 2048),
-		    memory < 4096 ? "" : "K");
+		    s->buffer / 1024, s->memory / 1024,
+		    floor(s->memory < 4096 ? s->memory / 2 : s->memory / 2048),
+		    s->memory < 4096 ? "" : "K");
+	return 0;
+}
+
+static int
+begin_streaming(struct shardwalk *w, size_t nbuffer, double bytes,
+		struct error *err)
+{
+	struct streaming s = {.plan = w->spec.plan,
+			      .bytes = bytes,
+			      .buffer =
+				  bytes * (double)nbuffer / (double)w->nblock,
+			      .nbuffer = nbuffer,
+			      .memory = (double)w->spec.memory_bytes};
+
+	if (check_streaming(&s, err))
+		return -1;
+	w->nbuffer = 2 * s.buffer <= s.memory ? 2 : 1;
 	w->own = dataset_open(dataset_path(w->spec.data), err);
 	return w->own ? 0 : -1;
 }
@@ -162,7 +185,7 @@ shardwalk_new(const struct shardwalk_spec *spec, struct error *err)
 	}
 	if (!spec->streamed || os.part.even)
 		os.block_rows = w->block_rows;
-	rc = spec->streamed ? can_stream(w, os.buffer_blocks, bytes, err)
+	rc = spec->streamed ? begin_streaming(w, os.buffer_blocks, bytes, err)
 			    : load_all(w, err);
 	if (rc == 0 && spec->streamed && os.part.even)
 		rc = count_rows(w, err);
@@ -633,6 +656,79 @@ shardtake_next(struct shardtake *t, size_t n, const struct rows **r,
 	t->at += n;
 	return 0;
 }
+
+/* --- before a run --- */
+
+struct check {
+	const struct plan *plan;
+	const struct dataset *data;
+	const uint64_t *rows; /* [ngroup] */
+	double memory, views; /* those of a shared group lie side by side */
+};
+
+static int
+check_shard(const struct check *c, const struct shard *shard, double views,
+	    struct error *err)
+{
+	struct streaming s = {
+	    .plan = c->plan,
+	    .bytes = shard_bytes(c->plan->space.learner, c->data, shard),
+	    .memory = c->memory};
+	size_t nblock;
+
+	if (s.bytes * views <= c->memory)
+		return 0;
+	s.nbuffer = buffer_blocks(c->plan, c->data, shard, &nblock);
+	s.buffer = s.bytes * (double)s.nbuffer / (double)nblock;
+	return check_streaming(&s, err);
+}
+
+static int
+check_group(const struct check *c, uint32_t group, struct error *err)
+{
+	const struct partition *pt = &c->plan->partition;
+	const struct index *ix = dataset_index(c->data);
+	const struct index_group *g = &ix->group[group];
+	uint32_t n = partition_nholder(pt, c->rows, group);
+	struct strbuf key = STRBUF_INIT;
+	int rc = 0;
+
+	if (plan_fallback_reason(c->plan, dataset_schema(c->data), g) ||
+	    (n > 1 && strategy_one_group(pt->spec.strategy)))
+		return 0;
+	for (uint32_t i = 0; rc == 0 && i < n; i++) {
+		struct shard s = partition_holder(pt, c->rows, group, i);
+
+		rc = check_shard(c, &s, n > 1 ? c->views : 1, err);
+	}
+	if (rc) {
+		groupkey_text(ix->keys + g->key_offset, g->key_bytes, &key);
+		error_context(err, "group \"%s\"", key.buf);
+	}
+	strbuf_release(&key);
+	return rc;
+}
+
+int
+shardwalk_check(const struct plan *p, const struct dataset *d,
+		uint64_t memory_bytes, struct error *err)
+{
+	const struct index *ix = dataset_index(d);
+	struct check c = {.plan = p, .data = d, .memory = (double)memory_bytes};
+	uint64_t *rows;
+	int rc = 0;
+
+	if (!plan_is_sequential(p))
+		return 0;
+	c.rows = rows = partition_rows(ix);
+	c.views = (double)space_views(&p->space);
+	for (uint32_t i = 0; rc == 0 && i < ix->ngroup; i++)
+		rc = check_group(&c, i, err);
+	free(rows);
+	return rc;
+}
+
+/* --- warning --- */
 
 struct thin {
 	const struct plan *plan;

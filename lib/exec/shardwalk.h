@@ -74,6 +74,12 @@ struct deal shardtake_deal(const struct shardtake *t);
 int shardtake_next(struct shardtake *t, size_t n, const struct rows **r,
 		   const uint32_t **order, struct error *err);
 
+/* EXIT_USAGE naming the group if a shard cannot be streamed, for the reasons
+ * above, that is too large for a worker's memory even if nothing else is there:
+ * so that a run that must fail is not begun. */
+int shardwalk_check(const struct plan *p, const struct dataset *d,
+		    uint64_t memory_bytes, struct error *err);
+
 /* What counts for quality is how many blocks a buffer holds. */
 #define SHARDWALK_FEW_BLOCKS 100
 /* Appends a warning if there are shards of which a buffer, without holding
