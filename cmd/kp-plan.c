@@ -12,6 +12,7 @@
 #include "exec/pilot.h"
 #include "plan/costtext.h"
 #include "plan/explain.h"
+#include "plan/milp.h"
 #include "plan/planopt.h"
 #include "plan/plansim.h"
 
@@ -78,6 +79,7 @@ open_both(const char *path, const char *data, struct partition *pt,
 /* What to write. */
 struct what {
 	bool explain, simulate, paper;
+	const char *lp; /* file to write a linear program to, or NULL */
 	uint64_t memory_bytes;
 };
 
@@ -116,6 +118,21 @@ write_costs(const struct plan *p, const struct dataset *d,
 	profile_release(&profile);
 }
 
+static void
+write_lp(const struct plan *p, const struct dataset *d, const char *path)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+
+	if (milp_of_plan(p, d, &text, &err) < 0) {
+		error_context(&err, "--emit-lp");
+		die(&err);
+	}
+	if (io_write_file(path, text.buf, text.len, &err) < 0)
+		die(&err);
+	strbuf_release(&text);
+}
+
 /* The plan of the partition at path, or what there is to say of it. */
 static void
 write_plan(const char *path, const char *data, const struct plan_options *po,
@@ -130,6 +147,8 @@ write_plan(const char *path, const char *data, const struct plan_options *po,
 	if (!d || plan_build(&plan, po, dataset_schema(d), &pt, &err) < 0)
 		die(&err);
 	plan_choose_schedule(&plan, dataset_schema(d), dataset_index(d));
+	if (w->lp)
+		write_lp(&plan, d, w->lp);
 	if (w->explain || w->simulate || w->paper) {
 		write_costs(&plan, d, po, w, text);
 	} else {
@@ -192,6 +211,8 @@ main(int argc, char **argv)
 	     0, 0},
 	    {"simulate", 0, OPT_FLAG, &what.simulate, NULL,
 	     "print the units of work of a simulated run instead", 0, 0},
+	    {"emit-lp", 0, OPT_STRING, &what.lp, "FILE",
+	     "also write the best schedule as a linear program to solve", 0, 0},
 	    {"memory", 0, OPT_BYTES, &what.memory_bytes, "SIZE",
 	     "of a worker, for costs (default: as much as it takes)", 0, 0},
 	    {"pilot", 0, OPT_STRING, &pilot, "DATA",
@@ -226,6 +247,8 @@ main(int argc, char **argv)
 		opt_short_help(&prog);
 	if (pilot && first < argc)
 		dief(EXIT_USAGE, "--pilot takes no partition: \"%s\"", path);
+	if (pilot && what.lp)
+		dief(EXIT_USAGE, "--emit-lp does not go with --pilot");
 	refuse_dataset(path);
 	if (cost && strcmp(cost, "paper") != 0 &&
 	    strcmp(cost, "simulation") != 0)

@@ -307,8 +307,7 @@ milp_write(const struct milp_spec *s, struct strbuf *out, double *unit_sec,
 }
 
 int
-milp_of_plan(const struct plan *p, const struct dataset *d,
-	     const struct profile *profile, struct strbuf *out,
+milp_of_plan(const struct plan *p, const struct dataset *d, struct strbuf *out,
 	     struct error *err)
 {
 	const struct index *ix = dataset_index(d);
@@ -329,8 +328,9 @@ milp_of_plan(const struct plan *p, const struct dataset *d,
 	}
 	for (size_t c = 0; c < set->n; c++) {
 		const struct plan_pack *k = &set->pack[c];
-		const struct profile_entry *e = profile_find(
-		    profile, p->space.learner, &p->space.config[k->config[0]]);
+		const struct profile_entry *e =
+		    profile_find(&p->profile, p->space.learner,
+				 &p->space.config[k->config[0]]);
 
 		pack[c].sec = (double)all * e->row_sec[k->n - 1];
 		pack[c].sequential = e->pattern == PATTERN_SEQUENTIAL;

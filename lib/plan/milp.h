@@ -32,7 +32,6 @@
 
 #include "data/dataset.h"
 #include "plan/plan.h"
-#include "plan/profile.h"
 
 /* Most starts X for which a program is written. */
 #define MILP_STARTS_MAX 200
@@ -59,9 +58,8 @@ int milp_write(const struct milp_spec *m, struct strbuf *out, double *unit_sec,
 	       struct error *err);
 
 /* The same of a plan: training rows of the groups that are trained, the packs
- * of split groups, seconds from the profile. */
+ * of the group on the most workers, seconds from the plan's profile. */
 int milp_of_plan(const struct plan *p, const struct dataset *d,
-		 const struct profile *profile, struct strbuf *out,
-		 struct error *err);
+		 struct strbuf *out, struct error *err);
 
 #endif
