@@ -237,6 +237,7 @@ cost_choose(const struct cost_auto *a, const struct dataset *d,
 	    xreallocarray(p.space.config, a->configs, sizeof *p.space.config);
 	for (p.space.nconfig = 1; p.space.nconfig < a->configs;)
 		p.space.config[p.space.nconfig++] = p.space.config[0];
+	plan_set_profile(&p, a->profile);
 	cost_rows_init(&rows, &p, d);
 	cost_of_all(&s, c);
 	*best = c[cost_best(c)].spec;

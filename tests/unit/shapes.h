@@ -117,6 +117,7 @@ shape_plan(const struct setting *s)
 		CHECK_OK(space_add_param(&p.space, "solver=sgd", &err), err);
 	CHECK_OK(space_set_search(&p.space, search, &err), err);
 	CHECK_OK(space_expand(&p.space, &err), err);
+	plan_set_profile(&p, &shape_profile);
 	return p;
 }
 
