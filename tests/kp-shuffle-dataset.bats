@@ -218,6 +218,27 @@ frames() {
 	[ "$status" -eq 0 ] && [ -z "$output" ]
 }
 
+@test "a reader that is gone before the first byte ends it as SIGPIPE does" {
+	make_csv
+	make_data
+	for o in '--as csv' '--as stream' '--as stream --state state'; do
+		run pipeline \
+		    "(sleep .3; exec kp-shuffle --epochs 2 $o data) | true"
+		equal "$status" 141
+	done
+}
+
+@test "an altered state is refused" {
+	make_csv
+	make_data
+	kp-shuffle --as csv --state state data >/dev/null 2>&1
+	for e in .tuples=999999999 .buffer=1000 .epoch=1000; do
+		jq "$e" state >bad
+		fails 6 'kp-shuffle: bad: altered: no place in this order' \
+		    kp-shuffle --as csv --resume bad data
+	done
+}
+
 @test "a damaged block is told by file and number" {
 	make_csv
 	make_data

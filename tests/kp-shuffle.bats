@@ -378,7 +378,7 @@ long() {
 	set -- --block-size 15M in
 	fails 2 'kp-shuffle: --buffer: 19200000 bytes are less than block 0, which has 30000000 with its last record: at least 19514240, or a smaller --block-size' \
 	    kp-shuffle --buffer 19200000 "$@"
-	equal "$(kp-shuffle --buffer 19514240 "$@" 2>/dev/null | wc)" "$(wc <in)"
+	equal "$(kp-shuffle --buffer 19514240 "$@" 2>/dev/null | wc -c)" 32000000
 }
 
 @test "records of megabytes are written whole" {
@@ -656,6 +656,44 @@ skips() {
 	kp-shuffle --epochs 3 in | cmp - out
 }
 
+@test "a resumed shuffle of fewer epochs leaves the place where it is" {
+	lines 1000 >in
+	kp-shuffle --epochs 3 --state place in >out
+	kp-shuffle --epochs 1 --state place --resume place in >>out
+	kp-shuffle --epochs 3 --state place --resume place in >>out
+	kp-shuffle --epochs 3 in | cmp - out
+	# in the middle of an epoch
+	for m in corgipile once window; do
+		set -- --method $m --buffer 2K
+		run pipeline "kp-shuffle $* --epoch 3 --state place in |
+		    head -c 3000 >/dev/null"
+		cp place before
+		equal "$(kp-shuffle "$@" --epoch 2 --state place \
+		    --resume place in | wc -c)" 0
+		cmp place before
+	done
+}
+
+@test "an output that does not block is waited for" {
+	lines 200000 >in
+	cat >slow.py <<-'END'
+		import os, subprocess, sys, time
+		r, w = os.pipe()
+		os.set_blocking(w, False)
+		p = subprocess.Popen(sys.argv[1:], stdout=w)
+		os.close(w)
+		time.sleep(.3)
+		while b := os.read(r, 1 << 20):
+		    sys.stdout.buffer.write(b)
+		sys.exit(p.wait())
+	END
+	need python3
+	for o in '' '--method once' '--state place'; do
+		python3 slow.py kp-shuffle $o in >out
+		same_records out in
+	done
+}
+
 @test "lines of a .csv that end inside quotes are warned of" {
 	printf 'a,"b\nc"\nd,e\n' >in.csv
 	equal "$(kp-shuffle in.csv 2>&1 >/dev/null)" \
@@ -680,6 +718,24 @@ skips() {
 	truncate -s "$at" out
 	kp-shuffle "$@" --resume place in >>out
 	cmp out want
+}
+
+@test "a state that was altered is refused" {
+	lines 1000 >in
+	for o in '' '--method once' '--method none'; do
+		kp-shuffle $o --epochs 3 --state place in |
+		    head -c 15000 >/dev/null
+		for e in .tuples=999999999 .buffer=1000 .epoch=1000 .rows=1 \
+		    .bytes=7 .check=1; do
+			jq "$e" place >bad
+			fails 6 'kp-shuffle: bad: altered: no place in this order' \
+			    kp-shuffle $o --epochs 3 --resume bad in
+		done
+		jq '.options.colour="red"' place >bad
+		run --separate-stderr kp-shuffle $o --epochs 3 --resume bad in
+		equal "$status" 6
+		[[ $stderr == 'kp-shuffle: bad: unknown key "colour"'* ]]
+	done
 }
 
 @test "a state is refused with other data or other options" {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -413,6 +414,17 @@ out:
 	return ret;
 }
 
+bool
+io_wait_writable(int fd)
+{
+	struct pollfd room = {.fd = fd, .events = POLLOUT};
+
+	if (errno != EAGAIN && errno != EWOULDBLOCK)
+		return false;
+	poll(&room, 1, -1);
+	return true;
+}
+
 int
 io_write_all(int fd, const void *p, size_t n, const char *name,
 	     struct error *err)
@@ -422,7 +434,7 @@ io_write_all(int fd, const void *p, size_t n, const char *name,
 	while (n) {
 		ssize_t put = write(fd, at, n);
 
-		if (put < 0 && errno == EINTR)
+		if (put < 0 && (errno == EINTR || io_wait_writable(fd)))
 			continue;
 		if (put < 0)
 			return error_sys(err, "%s", name);

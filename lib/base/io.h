@@ -47,6 +47,9 @@ int io_read_file(const char *path, size_t max_bytes, struct strbuf *sb,
 /* The counterpart: an outfile of these n bytes; "-" is standard output. */
 int io_write_file(const char *path, const void *p, size_t n,
                   struct error *err);
+/* After a write(2) to fd that failed: whether it only had no room, with
+ * O_NONBLOCK; waits until it has, or a signal comes. */
+bool io_wait_writable(int fd);
 /* All n bytes or an error; EINTR is retried.  name is for the message. */
 int io_write_all(int fd, const void *p, size_t n, const char *name,
                  struct error *err);

@@ -335,9 +335,9 @@ io_thread(void *arg)
 
 /* --- writing --- */
 
-/* n rows have been written. */
+/* n rows have been written; more: and they are not the last. */
 static int
-move_on(struct datashuffle *r, size_t n, struct error *err)
+move_on(struct datashuffle *r, size_t n, bool more, struct error *err)
 {
 	r->place.tuples += n;
 	r->place.rows += n;
@@ -345,7 +345,7 @@ move_on(struct datashuffle *r, size_t n, struct error *err)
 	r->stats.rows += n;
 	if (state_keeper_move(r->keeper, &r->place, err) < 0)
 		return -1;
-	return state_keeper_stopping(r->keeper)
+	return more && state_keeper_stopping(r->keeper)
 		   ? state_keeper_stopped(r->keeper, err)
 		   : 0;
 }
@@ -364,7 +364,7 @@ write_turn(struct datashuffle *r, const struct turn *t, struct error *err)
 
 		if (datasink_rows(r->sink, t->rows, row, n, at->rows, err) < 0)
 			return -1;
-		if (move_on(r, n, err) < 0)
+		if (move_on(r, n, at->tuples + n < t->n, err) < 0)
 			return -1;
 	}
 	if (t->last && datasink_epoch(r->sink, t->epoch, at->rows, err) < 0)
@@ -375,7 +375,7 @@ write_turn(struct datashuffle *r, const struct turn *t, struct error *err)
 		at->epoch = t->epoch + 1;
 		at->buffer = at->rows = 0;
 	}
-	return move_on(r, 0, err);
+	return move_on(r, 0, at->epoch < r->end, err);
 }
 
 /* Writes turns as they get full. */
@@ -625,8 +625,8 @@ datashuffle_run(struct datashuffle *r, int fd, const char *name,
 	/* An end of the reader must leave time to write the state. */
 	if (r->spec.state)
 		on_pipe = signal(SIGPIPE, SIG_IGN);
-	ret = start(r, fd, name, err);
 	errno = 0;
+	ret = start(r, fd, name, err);
 	if (ret == 0 && r->sink)
 		ret = write_all(r, err);
 	deserted = ret < 0 && errno == EPIPE;

@@ -1,12 +1,15 @@
 #include "shuffle/shufflestate.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/jsonio.h"
 
 #define STATE_KIND "shuffle-state"
-#define STATE_VERSION 2
+#define STATE_VERSION 3
+#define OPTIONS_MAX 16
 #define NAME_MAX_BYTES 32 /* of an option */
 
 /* The numbers of the file, in order, and where they are kept. */
@@ -38,6 +41,19 @@ next_option(const char **p, char name[NAME_MAX_BYTES], struct strbuf *value)
 	strbuf_add(value, *p, m);
 	*p += m + 1;
 	return 1;
+}
+
+/* Of all that the file says: what is given is given on its word. */
+static uint64_t
+check_value(const struct shuffle_state *st)
+{
+	uint64_t h = hash64(st->options, strlen(st->options));
+
+	h = hash64_seeded(&st->data, sizeof(st->data), h);
+	for (size_t i = 0; i < COUNTS; i++)
+		h = hash64_seeded((const char *)st + counts[i].at,
+				  sizeof(uint64_t), h);
+	return h;
 }
 
 static void
@@ -78,6 +94,8 @@ shufflestate_save(const char *path, const struct shuffle_state *st,
 		jout_uint(&j,
 			  *(const uint64_t *)((const char *)st + counts[i].at));
 	}
+	jout_key(&j, "check");
+	jout_hex(&j, check_value(st));
 	jout_end_object(&j);
 	strbuf_addch(&text, '\n');
 	ret = io_write_file(path, text.buf, text.len, err);
@@ -89,8 +107,8 @@ static int
 get(const struct jvalue *v, struct shuffle_state *st, struct error *err)
 {
 	static const char *const known[] = {
-	    "kp",     "version", "data", "options", "epoch",
-	    "buffer", "tuples",	 "rows", "bytes",   NULL};
+	    "kp",     "version", "data",  "options", "epoch", "buffer",
+	    "tuples", "rows",	 "bytes", "check",   NULL};
 
 	if (jsonio_check_kind(v, STATE_KIND, STATE_VERSION, err) < 0 ||
 	    jsonio_check_keys(v, known, err) < 0 ||
@@ -109,7 +127,9 @@ static int
 compare(const struct jvalue *v, const char *options, struct error *err)
 {
 	struct strbuf value = STRBUF_INIT;
-	char name[NAME_MAX_BYTES];
+	char names[OPTIONS_MAX + 1][NAME_MAX_BYTES], *name = names[0];
+	const char *known[OPTIONS_MAX + 1] = {0};
+	size_t nknown = 0;
 	const struct jvalue *o;
 	int ret = jsonio_get_object(v, "options", &o, err);
 
@@ -117,15 +137,18 @@ compare(const struct jvalue *v, const char *options, struct error *err)
 		const char *was;
 		size_t n;
 
+		assert(nknown < OPTIONS_MAX);
+		known[nknown++] = name;
 		ret = jsonio_get_string(o, name, &was, &n, err);
 		if (ret == 0 &&
 		    (n != value.len || memcmp(was, value.buf, n) != 0))
 			ret = error_set(err, EXIT_USAGE,
 					"made with --%s %s, not %s", name, was,
 					value.buf);
+		name = names[nknown];
 	}
 	strbuf_release(&value);
-	return ret;
+	return ret < 0 ? ret : jsonio_check_keys(o, known, err);
 }
 
 int
@@ -134,6 +157,7 @@ shufflestate_load(const char *path, const char *name, struct shuffle_state *st,
 {
 	struct jvalue *v = jsonio_load(path, err);
 	struct shuffle_state was = *st;
+	uint64_t check;
 	int ret;
 
 	if (!v)
@@ -144,6 +168,11 @@ shufflestate_load(const char *path, const char *name, struct shuffle_state *st,
 				"%s has changed since, or is another", name);
 	if (ret == 0)
 		ret = compare(v, st->options, err);
+	if (ret == 0)
+		ret = jsonio_get_u64(v, "check", &check, err);
+	if (ret == 0 && check != check_value(&was))
+		ret = error_set(err, EXIT_CORRUPT,
+				"altered: no place in this order");
 	jsonio_free(v);
 	if (ret < 0)
 		return error_context(err, "%s", path);

@@ -29,8 +29,9 @@ struct shuffle_state {
 int shufflestate_save(const char *path, const struct shuffle_state *st,
 		      struct error *err);
 /* The place, of a state of what st has in data and options.  EXIT_CORRUPT if
- * it is of other data (their name is for the message); EXIT_USAGE, with the
- * first that differs, of other options. */
+ * it is of other data (their name is for the message) or not as it was saved,
+ * by a hash that it has; EXIT_USAGE, with the first that differs, of other
+ * options. */
 int shufflestate_load(const char *path, const char *name,
 		      struct shuffle_state *st, struct error *err);
 

@@ -126,6 +126,13 @@ choose_signals(struct state_keeper *k)
 		  &k->old_nudge);
 }
 
+static void
+restore_signals(struct state_keeper *k)
+{
+	sigaction(SIGUSR2, &k->old_nudge, NULL);
+	pthread_sigmask(SIG_SETMASK, &k->before, NULL);
+}
+
 struct state_keeper *
 state_keeper_new(const char *path, const struct shuffle_state *at,
 		 struct error *err)
@@ -145,6 +152,8 @@ state_keeper_new(const char *path, const struct shuffle_state *at,
 	errno = pthread_create(&k->thread, NULL, keep, k);
 	if (errno) {
 		error_sys(err, "cannot start a thread");
+		restore_signals(k);
+		pthread_mutex_destroy(&k->lock);
 		free(k);
 		return NULL;
 	}
@@ -192,6 +201,18 @@ state_keeper_stopped(struct state_keeper *k, struct error *err)
 			 k->path);
 }
 
+/* A wish to stop that came when the end was reached is fulfilled: the signal
+ * must not end the process when it is let through. */
+static void
+forget_stop(struct state_keeper *k)
+{
+	static const int stop[] = {SIGTERM, SIGINT};
+
+	for (size_t i = 0; i < 2; i++)
+		if (sigismember(&k->signals, stop[i]))
+			signal(stop[i], SIG_IGN);
+}
+
 int
 state_keeper_end(struct state_keeper *k, struct error *err)
 {
@@ -206,8 +227,9 @@ state_keeper_end(struct state_keeper *k, struct error *err)
 	pthread_join(k->thread, NULL);
 	if (k->stopped && !k->path)
 		die_of(k->stopping);
-	sigaction(SIGUSR2, &k->old_nudge, NULL);
-	pthread_sigmask(SIG_SETMASK, &k->before, NULL);
+	if (!k->stopped)
+		forget_stop(k);
+	restore_signals(k);
 	if (k->failure.code != EXIT_DONE) {
 		*err = k->failure;
 		ret = -1;

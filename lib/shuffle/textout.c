@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "base/io.h"
 #include "base/mem.h"
 #include "shuffle/statekeeper.h"
 #include "shuffle/textscan.h"
@@ -112,7 +113,7 @@ put(struct textout *out, const char *p, size_t n, struct error *err)
 {
 	ssize_t taken = write(out->o.fd, p, n);
 
-	if (taken < 0 && errno == EINTR)
+	if (taken < 0 && (errno == EINTR || io_wait_writable(out->o.fd)))
 		return 0;
 	if (taken < 0 && errno == EPIPE)
 		return broken_pipe(out, err);
@@ -203,7 +204,8 @@ textout_begin(struct textout *out, uint64_t epoch, uint64_t buffer)
 void
 textout_finish(struct textout *out, uint64_t epochs)
 {
-	textout_begin(out, epochs, 0);
+	if (out->at.epoch < epochs)
+		textout_begin(out, epochs, 0);
 	if (out->keeper)
 		tell(out, &(struct error){0});
 }

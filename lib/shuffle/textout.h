@@ -37,7 +37,8 @@ uint64_t textout_begin(struct textout *out, uint64_t epoch, uint64_t buffer);
  * known, any bytes that go on where the last ones ended. */
 int textout_write(struct textout *out, const char *p, size_t n,
 		  uint64_t records, struct error *err);
-/* All has been written: resuming from here gives nothing. */
+/* All up to this epoch has been written: resuming from here gives nothing.  A
+ * place beyond it stays. */
 void textout_finish(struct textout *out, uint64_t epochs);
 
 uint64_t textout_records(const struct textout *out); /* by this process */
