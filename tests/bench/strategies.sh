@@ -75,9 +75,10 @@ make_skewed() {
 			c = int(random() * 8)
 			d = int(random() * random() * 30)
 			g = u < .67 ? 16 : int(17 * ((u - .67) / .33) ^ 1.5)
+			if (g == 16 && u > .67)
+				g = 17
 			y = x + c / 4 - z / 5 + 4 * random() - 2.5 > 0
-			printf "g%02d,%.4f,%.3f,c%d,d%d,%d\n", \
-			    g == 16 && u >= .67 ? 17 : g, x, z, c, d, y
+			printf "g%02d,%.4f,%.3f,c%d,d%d,%d\n", g, x, z, c, d, y
 		}
 	}' | featurize y g skewed --positive 1 -
 }
@@ -117,12 +118,12 @@ prepare() {
 		there="$there $s"
 		kp-plan "${learn[@]}" -o "$1.$s.plan" "$s.part" || exit 1
 		kp-plan "${learn[@]}" --simulate -o "$1.$s.sim" "$s.part" \
-		    2>said || exit 1
+		    2>"$1.$s.summary" || exit 1
 	done
 }
 
 # beside TABLE STRATEGY: of a run and its prediction, on one line of
-# TABLE.STRATEGY.beside: makespan, units, bytes of each.
+# TABLE.STRATEGY.beside: makespan, units, bytes sent of each.
 beside() {
 	kp-report --against "$1.$2.sim" run | awk '
 	$1 == "run" || $1 == "against" {
@@ -136,6 +137,11 @@ column() {
 	    awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
+# Of all messages, which are not all within units.
+predicted_bytes() {
+	sed -n 's/^messages .*(\([0-9]*\) bytes)$/\1/p' "$1.summary"
+}
+
 table() {
 	local s
 	printf '\n%s, %s, %d workers, medians of %d\n' "$2" "$3" $P "$RUNS"
@@ -145,7 +151,7 @@ table() {
 		awk -v name="$s" -v wall="$(median "$1.$s" 1)" \
 		    -v m="$(column "$1.$s" 1)" -v pm="$(column "$1.$s" 4)" \
 		    -v u="$(column "$1.$s" 2)" -v pu="$(column "$1.$s" 5)" \
-		    -v b="$(column "$1.$s" 3)" -v pb="$(column "$1.$s" 6)" '
+		    -v b="$(column "$1.$s" 3)" -v pb="$(predicted_bytes "$1.$s")" '
 		BEGIN {
 			printf("%-15s %8.2f %9.3f %9.3f %6s %9d %9d %12.0f " \
 			    "%12.0f\n", name, wall, m, pm,
@@ -178,6 +184,7 @@ foreign() {
 run_table() {
 	local data=${1%-*} solver=${1##*-} s i
 	[ -d "$data" ] || "make_$data"
+	[ -d "$data" ] || exit 1
 	prepare "$1" "$data" "$solver"
 	for ((i = 0; i < RUNS; i++)); do
 		for s in $there; do
