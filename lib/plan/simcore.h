@@ -70,6 +70,7 @@ struct simworker {
 	struct simpass aside[3];
 	uint32_t naside;
 	uint64_t sent_bytes; /* by the pass that ends */
+	double busy_sec;     /* all passes, as far as they are done */
 	double since_sec;    /* of now */
 	uint32_t turn;	     /* of now: ends of earlier turns are void */
 	/* Whole groups: all in one pass, or one after the other. */

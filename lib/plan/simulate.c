@@ -162,6 +162,7 @@ put_aside(struct sim *s, uint32_t worker, double now_sec)
 	struct simpass p = w->now;
 
 	p.left_sec -= now_sec - w->since_sec;
+	w->busy_sec += now_sec - w->since_sec;
 	/* It ends in this very moment. */
 	if (p.left_sec <= 0)
 		p.left_sec = p.total_sec * 1e-15;
@@ -240,6 +241,7 @@ end_pass(struct sim *s, uint32_t worker, double now_sec)
 	struct simpass p = w->now;
 
 	w->now.there = false;
+	w->busy_sec += now_sec - w->since_sec;
 	p.left_sec = 0;
 	if (p.whole) {
 		sim_give(s, worker, &p, now_sec);
@@ -446,6 +448,11 @@ simulate(const struct sim_spec *spec, struct sim_result *r)
 		simlock_run(&s);
 	start(&s);
 	run(&s);
+	r->events = s.seq;
+	r->busiest_sec = s.start_sec;
+	for (uint32_t w = 0; w < p; w++)
+		if (s.start_sec + s.worker[w].busy_sec > r->busiest_sec)
+			r->busiest_sec = s.start_sec + s.worker[w].busy_sec;
 	r->idle_sec = p * r->makespan_sec - r->compute_sec - r->load_sec;
 	sim_release(&s);
 	return s.stop;
@@ -453,6 +460,8 @@ simulate(const struct sim_spec *spec, struct sim_result *r)
 
 /* --- the choice of a schedule --- */
 
+/* Events after which no other schedule is tried (about a second). */
+#define TRIED_MAX 1000000
 /* Near enough to the bound. */
 #define GOOD 1.002
 /* Of the bound, a job that leaves no time to wait. */
@@ -494,6 +503,7 @@ simulate_choose(const struct sim_spec *spec, struct schedule *best)
 	struct sim_spec s = *spec;
 	struct sim_result r;
 	double least = INFINITY;
+	uint64_t events = 0;
 
 	s.unit = NULL;
 	simulate_bound(&s, &r);
@@ -504,7 +514,9 @@ simulate_choose(const struct sim_spec *spec, struct schedule *best)
 			least = r.makespan_sec;
 			*best = s.schedule;
 		}
-		if (r.estimated || r.makespan_sec <= GOOD * r.bound_sec)
+		events += r.events;
+		if (r.estimated || events > TRIED_MAX ||
+		    r.makespan_sec <= GOOD * fmax(r.bound_sec, r.busiest_sec))
 			break;
 	}
 }

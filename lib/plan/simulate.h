@@ -77,6 +77,10 @@ struct sim_result {
 	 * both parts.  Work is computing, and reading every shard once.
 	 * Nothing is shorter that has this partition and these packs. */
 	double bound_sec, bound_work_sec, bound_job_sec;
+	/* Of the worker with most work: no schedule of this partition is
+	 * shorter. */
+	double busiest_sec;
+	uint64_t events; /* that were simulated */
 	/* So many units that the makespan given is the bound. */
 	bool estimated;
 };
@@ -87,7 +91,8 @@ int simulate(const struct sim_spec *s, struct sim_result *r);
 void simulate_bound(const struct sim_spec *s, struct sim_result *r);
 
 /* Simulates several schedules and gives the best: the first that reaches the
- * bound, or the shortest.  The spec's own is not looked at. */
+ * bound, or the shortest; of large plans fewer.  The spec's own is not looked
+ * at. */
 void simulate_choose(const struct sim_spec *s, struct schedule *best);
 
 #endif

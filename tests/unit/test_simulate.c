@@ -130,7 +130,7 @@ random_rows(struct instance *in)
 static uint64_t
 some(uint64_t most)
 {
-	return 1 + draw(draw(most) + 1);
+	return 1 + draw(draw(draw(most) + 1) + 1);
 }
 
 static void
@@ -193,6 +193,8 @@ check_instance(struct instance *in, uint64_t number)
 	far = 1e-9 * (1 + r.makespan_sec);
 	CHECK(c.last_end <= r.makespan_sec + far);
 	CHECK(r.makespan_sec >= r.bound_sec - far);
+	CHECK(r.makespan_sec >= r.busiest_sec - far);
+	CHECK(fabs(r.busiest_sec - quick.busiest_sec) <= far);
 	CHECK(r.idle_sec >= -far * in->partition.workers);
 	CHECK(fabs(r.makespan_sec - quick.makespan_sec) <= far);
 	CHECK(fabs(r.compute_sec - quick.compute_sec) <= 1e-6 * r.compute_sec);
