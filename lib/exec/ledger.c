@@ -45,6 +45,8 @@ ledger_unit(struct ledger *l, const struct unit *u, bool joins)
 	    now - last->start_sec > UNIT_SEC) {
 		ledger_close_unit(l);
 		*last = *u;
+		if (last->start_sec < l->end_sec)
+			last->start_sec = l->end_sec;
 		if (joins)
 			last->kind = UNIT_TRAIN;
 		last->bytes_sent = 0;
@@ -53,7 +55,7 @@ ledger_unit(struct ledger *l, const struct unit *u, bool joins)
 		last->epoch = u->epoch;
 		last->rows += u->rows;
 	}
-	last->end_sec = now;
+	last->end_sec = l->end_sec = now;
 	last->bytes_sent += sent - l->sent_bytes;
 	l->sent_bytes = sent;
 }

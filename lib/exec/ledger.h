@@ -21,7 +21,9 @@ struct ledger {
 	double *best;	     /* [ngroup] best value so far, NaN: none */
 	struct unit unit;    /* to be put down, if there is one */
 	bool has_unit;
-	uint64_t sent_bytes; /* at the end of the unit before */
+	/* When the unit before ended, and what had been sent by then. */
+	double end_sec;
+	uint64_t sent_bytes;
 };
 
 /* Seconds since the run's start; the time between two sittings of a run does
@@ -29,6 +31,7 @@ struct ledger {
 double ledger_now(const struct ledger *l);
 
 /* A unit of work that ends now; what has been sent since the one before is its.
+ * It begins where that ended, if it says it did before.
  * If it `joins`, it becomes part of the one before it if that was of the same
  * pack, so that tiny groups cost one record, not two an epoch; such are of the
  * kind UNIT_TRAIN. */
