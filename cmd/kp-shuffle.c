@@ -197,17 +197,37 @@ text_options(const char *path)
 static void
 advise(const struct textshuffle_options *o, const struct textshuffle_facts *f)
 {
-	struct strbuf size = STRBUF_INIT;
+	struct strbuf sb = STRBUF_INIT;
 
 	if (o->method != SHUFFLE_CORGIPILE || f->covers ||
 	    f->buffer_blocks >= TEXTSHUFFLE_GOOD_BLOCKS)
 		return;
-	buffer_size_round((double)f->good_block_bytes, false, &size);
-	warning("a buffer holds %zu block%s, too few to mix well; "
-		"--block-size %s gives %d",
-		f->buffer_blocks, f->buffer_blocks == 1 ? "" : "s", size.buf,
-		TEXTSHUFFLE_GOOD_BLOCKS);
-	strbuf_release(&size);
+	if (f->good_buffer_bytes == 0 || !f->good_covers) {
+		strbuf_addstr(&sb, "--block-size ");
+		buffer_size_round((double)f->good_block_bytes,
+				  f->good_buffer_bytes > 0, &sb);
+	}
+	if (f->good_buffer_bytes > 0) {
+		strbuf_addstr(&sb, f->good_covers ? "--buffer " : " --buffer ");
+		buffer_size_round(1.02 * (double)f->good_buffer_bytes, true,
+				  &sb);
+	}
+	if (f->good_covers)
+		strbuf_addstr(&sb, " holds all");
+	else
+		strbuf_addf(&sb, " gives %d", TEXTSHUFFLE_GOOD_BLOCKS);
+	warning("a buffer holds %zu block%s, too few to mix well; %s",
+		f->buffer_blocks, f->buffer_blocks == 1 ? "" : "s", sb.buf);
+	strbuf_release(&sb);
+}
+
+static void
+warn_of_skip(bool beyond)
+{
+	if (beyond)
+		warning("--skip %" PRId64 ": the output has not so many "
+			"records: nothing is left of it",
+			skip);
 }
 
 /* The most memory that was resident, in bytes; 0 if unknown. */
@@ -306,6 +326,7 @@ shuffle_text(const struct textshuffle_options *o)
 			"--format csv",
 			o->file.path);
 	advise(o, textshuffle_facts(t));
+	warn_of_skip(textshuffle_facts(t)->skips_beyond);
 	if (textshuffle_run(t, STDOUT_FILENO, "standard output", &s, &err) < 0)
 		die(&err);
 	if (stats)
@@ -437,6 +458,7 @@ shuffle_dataset(const struct datashuffle_spec *p)
 	if (!d)
 		die(&err);
 	advise_data(p, datashuffle_facts(d));
+	warn_of_skip(datashuffle_facts(d)->skips_beyond);
 	if (datashuffle_run(d, STDOUT_FILENO, "standard output", &s, &err) < 0)
 		die(&err);
 	if (stats)
@@ -471,6 +493,21 @@ check_options(void)
 		     diagnose ? "diagnose" : "measure");
 }
 
+/* What is neither a dataset nor text is refused. */
+static bool
+is_dataset(const char *path)
+{
+	enum artifact kind =
+	    strcmp(path, "-") == 0 ? ARTIFACT_STREAM : artifact_of(path);
+	bool binary = kind == ARTIFACT_FILE && artifact_is_frames(path);
+
+	if (kind == ARTIFACT_RUN || kind == ARTIFACT_BUNDLE || binary)
+		dief(EXIT_CORRUPT, "%s: %s, neither text nor a dataset", path,
+		     binary ? "a block stream or a part of a dataset"
+			    : artifact_name(kind));
+	return kind == ARTIFACT_DATASET;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -481,7 +518,7 @@ main(int argc, char **argv)
 	check_options();
 	if (first == argc && isatty(STDIN_FILENO))
 		opt_short_help(&program);
-	dataset = artifact_of(path) == ARTIFACT_DATASET;
+	dataset = is_dataset(path);
 	refuse_options(path, dataset);
 	if (dataset) {
 		struct datashuffle_spec p = data_options(path);

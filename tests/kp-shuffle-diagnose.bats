@@ -172,6 +172,10 @@ noisy() {
 	kp-shuffle --diagnose --format csv --header --label y \
 	    --block-size 100K --buffer 20% label.csv >text
 	grep -q '^label ICC   *[01]\.[0-9]*  *y, 2 classes: design effect' text
+	grep -q '^A buffer should hold 100 blocks or more, not [0-9]*: --block-size [0-9]*K\?\.$' text
+	awk 'NR % 100 == 1' label.csv >few.csv
+	kp-shuffle --diagnose --format csv --header --label y \
+	    --block-size 1K --buffer 20% few.csv >text
 	grep -q '^A buffer should hold 100 blocks or more, not [0-9]*: for an input so small --method once\.$' text
 }
 

@@ -288,10 +288,19 @@ No such file or directory" \
 
 @test "few blocks in a buffer are warned of" {
 	lines 10000 >in
-	warns='kp-shuffle: a buffer holds 7 blocks, too few to mix well; --block-size 73 gives 100'
+	warns='kp-shuffle: a buffer holds 7 blocks, too few to mix well; --block-size 520 --buffer 72K gives 100'
 	equal "$(kp-shuffle --buffer 10K --block-size 1K in 2>&1 >/dev/null)" \
 	    "$warns"
-	equal "$(kp-shuffle --buffer 10K --block-size 73 in 2>&1 >/dev/null)" ''
+	equal "$(kp-shuffle --buffer 72K --block-size 520 in 2>&1 >/dev/null)" \
+	    ''
+	equal "$(kp-shuffle --buffer 80000 --block-size 1K in \
+	    2>&1 >/dev/null)" "${warns/7 blocks*/55 blocks, too few to mix well; --block-size 570 gives 100}"
+	equal "$(kp-shuffle --buffer 80000 --block-size 570 in \
+	    2>&1 >/dev/null)" ''
+	# never less than a record
+	head -c 100000 /dev/zero | tr '\0' x | fold -w 2000 >long
+	equal "$(kp-shuffle --buffer 10K long 2>&1 >/dev/null)" \
+	    'kp-shuffle: a buffer holds 19 blocks, too few to mix well; --buffer 110K holds all'
 	# all of it in one buffer is a full shuffle
 	equal "$(kp-shuffle --buffer 1M --block-size 50K in 2>&1 >/dev/null)" ''
 	equal "$(kp-shuffle --buffer 10K --block-size 1K --method block in \
@@ -554,7 +563,7 @@ resumes_at() {
 		else
 			# what the reader took is whole records, and no more
 			equal "$status" 7
-			equal "$(cat said)" 'kp-shuffle: stopped; the same command with --resume place goes on from here'
+			equal "$(cat said)" 'kp-shuffle: stopped; the same command with --resume place goes on from here, its output appended (>>)'
 			equal "$(wc -c <out)" "$at"
 		fi
 		[ "$at" -gt 0 ]
@@ -909,4 +918,101 @@ print(json.load(sys.stdin)[sys.argv[1]])' "$1"
 	cat part0 part1 >both
 	same_records both big.svm
 	equal "$(wc -l <out)" 10000
+}
+
+@test "what would not go behind the bytes of the state is refused" {
+	lines 3000 >in
+	set -- --epochs 3 --buffer 8K
+	kp-shuffle "$@" in >want 2>/dev/null
+	resumes_at 20000 "$@"
+	at=$(jq .bytes place)
+	head -c "$((at + 5))" want >out
+	head -c "$at" want >kept
+	fails 2 "kp-shuffle: standard output has $((at + 5)) bytes, and place goes on behind $at: truncate -s $at it, and append (>>)" \
+	    appended out "$@" --resume place in
+	equal "$(wc -c <out)" "$((at + 5))"
+	run --separate-stderr bash -c \
+	    "kp-shuffle $* --resume place in >lost 2>err; echo \$?"
+	equal "$output" 2
+	equal "$(tail -n 1 err)" "kp-shuffle: standard output has 0 bytes, and place goes on behind $at: append to what was written (>>), or for the rest alone give | cat"
+	truncate -s "$at" out
+	kp-shuffle "$@" --resume place in 2>/dev/null >>out
+	cmp out want
+	kp-shuffle "$@" --resume place in 2>/dev/null | cat >>kept
+	cmp kept want
+}
+
+# appended FILE OPTION...: kp-shuffle, its output behind FILE, its errors as of
+# the order without advice.
+appended() {
+	local out=$1
+	shift
+	kp-shuffle "$@" 2>err >>"$out" && return
+	status=$?
+	tail -n 1 err >&2
+	return $status
+}
+
+@test "an input that is the output is refused" {
+	lines 100 >in
+	cp in kept
+	fails 2 'kp-shuffle: in: input file is output file' \
+	    bash -c 'kp-shuffle in >>in'
+	fails 2 'kp-shuffle: standard input: input file is output file' \
+	    bash -c 'kp-shuffle <in >>in'
+	cmp in kept
+	ln in other
+	fails 2 'kp-shuffle: in: input file is output file' \
+	    bash -c 'kp-shuffle in >other'
+	kp-shuffle kept >in
+	same_records in kept
+}
+
+@test "what is neither text nor a dataset is told" {
+	printf 'x,y\n1,a\n2,b\n3,a\n4,b\n' >t.csv
+	kp-featurize -q --label y --holdout 0 t.csv -o data
+	kp-train -q -o run --learner logistic --min-rows 2 data
+	kp-select -q run -o m.kpm >/dev/null
+	kp-shuffle data >s.kps
+	fails 6 'kp-shuffle: run: a run, neither text nor a dataset' \
+	    kp-shuffle run
+	fails 6 'kp-shuffle: m.kpm: a bundle, neither text nor a dataset' \
+	    kp-shuffle m.kpm
+	for f in s.kps data/blocks-00000.kpb; do
+		fails 6 "kp-shuffle: $f: a block stream or a part of a dataset, neither text nor a dataset" \
+		    kp-shuffle $f
+	done
+	fails 6 'kp-shuffle: t.csv: not a state of kp-shuffle' \
+	    kp-shuffle --resume t.csv t.csv
+}
+
+@test "leaving out more than there is is warned of" {
+	lines 10 >in
+	equal "$(kp-shuffle --skip 20 --epochs 2 in 2>&1)" ''
+	equal "$(kp-shuffle --skip 21 --epochs 2 in 2>&1)" \
+	    'kp-shuffle: --skip 21: the output has not so many records: nothing is left of it'
+	equal "$(kp-shuffle --skip 21 --rank 0/2 in 2>&1)" \
+	    'kp-shuffle: --skip 21: the output has not so many records: nothing is left of it'
+	equal "$(kp-shuffle --seed x in 2>&1)" \
+	    'kp-shuffle: --seed: not a whole number from 0 to 9007199254740992: "x"'
+}
+
+@test "--diagnose prefers smaller blocks, and says what batches are like" {
+	awk 'BEGIN { print "x,y"; for (i = 0; i < 50000; i++)
+		print i * 7919 % 1000 ",k" int(i / 25000) }' >in.csv
+	set -- --format csv --header --label y --buffer 100K
+	kp-shuffle --diagnose "$@" --block-size 10K in.csv >text
+	advice=$(sed -n 's/^A buffer should hold 100 blocks or more, not [0-9]*: \(--block-size [0-9]*K\?\)\.$/\1/p' text)
+	[ -n "$advice" ]
+	# shellcheck disable=SC2086
+	kp-shuffle --diagnose "$@" $advice in.csv >text
+	grep '^A buffer should hold 100 blocks or more: it holds 1[0-9][0-9]\.$' text
+	grep 'its label mean is off by .* sd: batches of 128 have a design effect of [12]' text
+	kp-shuffle --measure "$@" --method once in.csv | tail -n 1 >text
+	equal "$(cat text)" 'Batches are as good as random ones.'
+	kp-shuffle --measure "$@" --method none in.csv | tail -n 1 >text
+	equal "$(cat text)" 'Batches differ much: a design effect above 3.56 costs quality.'
+	kp-shuffle --measure "$@" --epochs 20 in.csv |
+	    tail -n 1 >text
+	equal "$(cat text)" 'Good enough: batches of a buffer of 100 blocks pure in the label have a design effect of about 2.28.'
 }

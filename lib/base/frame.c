@@ -37,6 +37,12 @@ frame_add(struct strbuf *sb, uint32_t type, const void *payload,
 	strbuf_add(sb, payload, payload_bytes);
 }
 
+bool
+frame_begins(const void *p)
+{
+	return memcmp(p, magic, sizeof(magic)) == 0;
+}
+
 enum frame_status
 frame_parse(const void *p, size_t n, struct frame *f, size_t *used)
 {

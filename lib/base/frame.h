@@ -16,6 +16,7 @@
  * clean end, so a journal can cut its tail and a dataset can refuse.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
@@ -33,6 +34,9 @@ struct frame {
 /* Appends a whole frame to sb. */
 void frame_add(struct strbuf *sb, uint32_t type, const void *payload,
                size_t payload_bytes);
+
+/* Whether these 4 bytes are those that a frame begins with. */
+bool frame_begins(const void *p);
 
 enum frame_status {
 	FRAME_OK,

@@ -190,8 +190,11 @@ bad_number(const struct opt *o, const char *what, const char *text)
 
 	if (o->min != 0 || o->max != 0) {
 		if (isfinite(o->min) && isfinite(o->max))
-			strbuf_addf(&range, " from %.15g to %.15g", o->min,
-				    o->max);
+			strbuf_addf(&range,
+				    fabs(o->max) >= 1e15 && fabs(o->max) < 1e19
+					? " from %.15g to %.0f"
+					: " from %.15g to %.15g",
+				    o->min, o->max);
 		else if (isfinite(o->min))
 			strbuf_addf(&range, " of at least %.15g", o->min);
 		else if (isfinite(o->max))

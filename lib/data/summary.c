@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/utf8.h"
+#include "data/number.h"
 
 #define NAME_MAX_SHOWN 24
 #define COLUMNS_SHOWN 60
@@ -69,6 +70,31 @@ label_name(const struct schema *s)
 	return NULL;
 }
 
+/* A few words among numbers make classes of what may be a number. */
+static void
+add_stray_words(const struct schema *s, struct strbuf *sb)
+{
+	const char *first = NULL;
+	char text[UTF8_QUOTE_SIZE];
+	size_t words = 0;
+	double v;
+
+	for (size_t i = 0; i < s->nclass; i++) {
+		const char *name = s->class_name[i];
+
+		if (number_f64(name, strlen(name), &v) == NUMBER_OK)
+			continue;
+		words++;
+		if (!first)
+			first = name;
+	}
+	if (words == 0 || words > s->nclass / 10)
+		return;
+	strbuf_addf(sb, " (%zu not numbers, %s%s: see --task, --bad-number)",
+		    words, words > 1 ? "such as " : "",
+		    utf8_quote(first, strlen(first), text));
+}
+
 static void
 add_label(const struct schema *s, const struct featurize_report *r,
 	  struct strbuf *sb)
@@ -87,6 +113,7 @@ add_label(const struct schema *s, const struct featurize_report *r,
 				    jout_real_text(r->label_value[1], high));
 	} else if (s->task == TASK_MULTICLASS) {
 		strbuf_addf(sb, "%zu classes", s->nclass);
+		add_stray_words(s, sb);
 	} else {
 		name = s->class_name[1];
 		strbuf_addf(sb, "binary, \"%s\" is positive: %.1f %%",

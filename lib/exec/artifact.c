@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/frame.h"
 #include "base/io.h"
 #include "model/bundle.h"
 
@@ -42,6 +43,22 @@ file_kind(const char *path)
 	close(fd);
 	return head[strspn(head, " \t\r\n")] == '{' ? ARTIFACT_JSON
 						    : ARTIFACT_FILE;
+}
+
+bool
+artifact_is_frames(const char *path)
+{
+	char head[4] = "";
+	struct error ignored;
+	int fd = io_open_read(path, &ignored);
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = pread(fd, head, sizeof head, 0) == sizeof head &&
+	     frame_begins(head);
+	close(fd);
+	return is;
 }
 
 enum artifact

@@ -7,6 +7,7 @@
  * one.
  */
 
+#include <stdbool.h>
 #include "base/error.h"
 
 enum artifact {
@@ -21,6 +22,8 @@ enum artifact {
 };
 
 enum artifact artifact_of(const char *path);
+/* Whether a file is made of kp's frames: a bundle, a stream, a block file. */
+bool artifact_is_frames(const char *path);
 const char *artifact_name(enum artifact kind); /* with an article: "a run" */
 
 /* 0 if path is of that kind (for a bundle or JSON: or a stream; for a stream:

@@ -292,8 +292,10 @@ score_fallbacks(struct results *r, struct error *err)
 /* --- opening --- */
 
 static int
-open_data(struct results *r, const char *data, struct error *err)
+open_data(struct results *r, const struct results_options *o, struct error *err)
 {
+	const char *data = o->data;
+
 	if (!data)
 		data = r->plan.partition.data;
 	if (artifact_expect(data, ARTIFACT_DATASET, err) < 0)
@@ -304,6 +306,12 @@ open_data(struct results *r, const char *data, struct error *err)
 	r->schema = dataset_schema(r->data);
 	r->ngroup = dataset_index(r->data)->ngroup;
 	r->noutput = r->plan.space.learner->noutput(r->schema);
+	if (r->plan.partition.fingerprint != dataset_fingerprint(r->data))
+		return error_set(err, EXIT_CORRUPT,
+				 "%s: was trained on other data than %s: that "
+				 "has been made anew since, or is another "
+				 "dataset",
+				 o->run, data);
 	return partition_check(&r->plan.partition, r->data, err);
 }
 
@@ -349,7 +357,7 @@ open_all(struct results *r, const struct results_options *o, struct error *err)
 		return error_set(err, EXIT_STOPPED,
 				 "%s: not finished (resume it with kp-train)",
 				 o->run);
-	if (open_data(r, o->data, err) < 0 || find_metric(r, o->by, err) < 0 ||
+	if (open_data(r, o, err) < 0 || find_metric(r, o->by, err) < 0 ||
 	    find_prior(r, err) < 0)
 		return -1;
 	r->min_holdout = o->min_holdout;

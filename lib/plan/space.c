@@ -45,6 +45,27 @@ param_of(const struct space *s, const struct space_dim *d)
 
 /* --- --param --- */
 
+/* What others call a parameter, to what it is called here. */
+static const char *
+usual_name(const char *name)
+{
+	static const char *const other[][2] = {
+	    {"lr", "learning_rate"},
+	    {"eta", "learning_rate"},
+	    {"batch_size", "batch"},
+	    {"lambda", "l2"},
+	    {"weight_decay", "l2"},
+	    {"optimizer", "solver"},
+	    {"hidden_layer_sizes", "hidden1"},
+	};
+
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+		if (strcmp(name, other[i][0]) == 0)
+			return other[i][1];
+	}
+	return name;
+}
+
 static int
 unknown_param(const struct learner *l, const char *name, struct error *err)
 {
@@ -56,7 +77,7 @@ unknown_param(const struct learner *l, const char *name, struct error *err)
 		names[i] = l->param[i].name;
 		strbuf_addf(&all, "%s%s", i ? ", " : "", names[i]);
 	}
-	near = opt_suggest(name, names);
+	near = opt_suggest(usual_name(name), names);
 	if (near)
 		error_set(err, EXIT_USAGE,
 			  "%s has no parameter \"%s\" (did you mean \"%s\"?)",

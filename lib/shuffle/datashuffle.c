@@ -511,6 +511,8 @@ skip_rows(struct datashuffle *r)
 	while (at->epoch < r->end && (buffered ? !skip_buffers(r, &skip)
 					       : !skip_epoch(r, all, &skip)))
 		at->epoch++;
+	r->facts.skips_beyond =
+	    at->epoch > r->end || (at->epoch == r->end && skip > 0);
 	at->tuples = at->epoch < r->end ? skip : 0;
 	at->rows += at->tuples;
 }
@@ -622,6 +624,9 @@ datashuffle_run(struct datashuffle *r, int fd, const char *name,
 	bool deserted;
 	int ret;
 
+	if (r->spec.resume && shufflestate_check_output(
+				  r->spec.resume, &r->place, fd, name, err) < 0)
+		return -1;
 	/* An end of the reader must leave time to write the state. */
 	if (r->spec.state)
 		on_pipe = signal(SIGPIPE, SIG_IGN);

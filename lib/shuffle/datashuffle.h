@@ -50,6 +50,7 @@ struct datashuffle_facts {
 	/* What kp-featurize --block-size should be for it to hold
 	 * DATASHUFFLE_GOOD_BLOCKS. */
 	uint64_t good_block_bytes;
+	bool skips_beyond; /* spec.skip is more than there is */
 };
 
 struct datashuffle_stats {
@@ -66,7 +67,8 @@ struct datashuffle *datashuffle_new(const struct datashuffle_spec *spec,
 void datashuffle_free(struct datashuffle *r); /* NULL is legal */
 const struct datashuffle_facts *datashuffle_facts(const struct datashuffle *r);
 /* Once.  `name` is the output's, for messages.  A damaged block is
- * EXIT_CORRUPT naming file and block. */
+ * EXIT_CORRUPT naming file and block; with resume, an output that is not what
+ * was written before EXIT_USAGE. */
 int datashuffle_run(struct datashuffle *r, int fd, const char *name,
 		    struct datashuffle_stats *stats, struct error *err);
 

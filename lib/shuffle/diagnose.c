@@ -17,7 +17,11 @@
 
 /* Design effects that chance alone may give, for a sample of 24 blocks. */
 #define EFFECT_OF_CHANCE 3
-#define BLOCK_BYTES_LEAST ((double)(64 << 10))
+/* Blocks advised are no smaller than this, or a record, nor more in number: see
+ * textshuffle.h.  They are small only where the input is, whose pages the
+ * system then keeps. */
+#define BLOCK_BYTES_LEAST 512
+#define BLOCKS_MOST ((double)(1 << 19))
 
 struct sample {
 	struct rowsource *source;
@@ -196,13 +200,17 @@ stored_order(const struct diagnosis *d)
 	return icc < ICC_OF_DRIFT ? STORED_DRIFT : STORED_UNSAFE;
 }
 
-/* Smaller blocks in the same buffer, or if they get too small to be read
- * quickly, a larger buffer; with the index it has of records. */
+/* Smaller blocks in the same buffer, or if they get too small, a larger
+ * buffer; with the index it has of records. */
 static void
 advise(struct diagnosis *d)
 {
 	double text = d->block_bytes * (double)d->buffer_blocks;
 	double charge = 1 + 4 * d->block_rows / fmax(d->block_bytes, 1);
+	double least = d->block_bytes / fmax(d->block_rows, 1) + 1;
+
+	least = fmax(least, BLOCK_BYTES_LEAST);
+	least = fmax(least, d->block_bytes * (double)d->nblock / BLOCKS_MOST);
 
 	d->stored = stored_order(d);
 	d->want_blocks = blocks_wanted(d);
@@ -211,8 +219,8 @@ advise(struct diagnosis *d)
 	if (d->buffer_blocks >= d->want_blocks || d->buffer_blocks == d->nblock)
 		return;
 	d->want_block_bytes = text / (double)d->want_blocks;
-	if (d->want_block_bytes < BLOCK_BYTES_LEAST) {
-		d->want_block_bytes = fmin(BLOCK_BYTES_LEAST, d->block_bytes);
+	if (d->want_block_bytes < least) {
+		d->want_block_bytes = fmin(least, d->block_bytes);
 		d->want_buffer_bytes =
 		    d->want_block_bytes * charge * (double)d->want_blocks;
 		d->larger_buffer = true;
@@ -252,6 +260,7 @@ conclude(struct sample *p, const struct diagnose_spec *spec,
 		      : NAN;
 	d->imbalance = sqrt((1 - alpha) * fmax(d->label_effect, 0) /
 			    ((double)d->buffer_blocks * b));
+	d->batch_effect = 1 + DIAGNOSE_BATCH * d->imbalance * d->imbalance;
 	advise(d);
 }
 

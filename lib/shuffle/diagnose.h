@@ -44,6 +44,8 @@
  * regression with a label whose share changes once half-way, it cost 0.2 points
  * of accuracy; 0.04 cost 0.8, 0.25 cost 5. */
 #define ICC_OF_DRIFT 0.01
+#define ICC_ALL_BUT_PURE 0.9 /* words for it */
+#define DIAGNOSE_BATCH 128   /* rows m of the batches foretold */
 #define BLOCKS_FOR_LABEL 100
 #define BLOCKS_FOR_BOTH 1000
 
@@ -72,6 +74,8 @@ struct diagnosis {
 	size_t buffer_blocks;  /* n */
 	double effective_rows; /* NaN: the buffer holds all */
 	double imbalance;      /* NaN as label_effect */
+	double batch_effect; /* of batches from such buffers, 1 + m imbalance^2
+				(measure.h); NaN as label_effect */
 	enum stored_order stored;
 	/* advice; fixed_blocks, for the caller to set: blocks are as they are,
 	 * only a buffer of more of them can be had */

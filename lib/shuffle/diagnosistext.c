@@ -32,6 +32,22 @@ add_count(struct strbuf *out, double v)
 	}
 }
 
+/* To the nearest, as --block-size takes it. */
+static void
+add_size(struct strbuf *out, double bytes)
+{
+	static const char unit[] = "KMG";
+	size_t k = 0;
+
+	if (bytes < 10240) {
+		strbuf_addf(out, "%.0f", bytes);
+		return;
+	}
+	for (bytes /= 1024; bytes >= 10240 && k < 2; k++)
+		bytes /= 1024;
+	strbuf_addf(out, "%.0f%c", bytes, unit[k]);
+}
+
 static void
 add_number(struct strbuf *out, const char *what, double v)
 {
@@ -55,7 +71,7 @@ static void
 add_figures(const struct diagnosis *d, struct strbuf *out)
 {
 	strbuf_addf(out, "%s: %zu blocks of ", d->source, d->nblock);
-	buffer_size_round(d->block_bytes, false, out);
+	add_size(out, d->block_bytes);
 	strbuf_addstr(out, ", about ");
 	add_count(out, d->block_rows);
 	strbuf_addf(out, " rows each; %zu of them read\n\n", d->read);
@@ -89,8 +105,10 @@ add_buffer(const struct diagnosis *d, struct strbuf *out)
 	add_count(out, d->effective_rows);
 	strbuf_addstr(out, " rows drawn at random, by the gradient\n");
 	if (!isnan(d->imbalance))
-		strbuf_addf(out, "%-25s  its label mean is off by %.2g sd\n",
-			    "", d->imbalance);
+		strbuf_addf(out,
+			    "%-25s  its label mean is off by %.2g sd: batches "
+			    "of %d have a design effect of %.2g\n",
+			    "", d->imbalance, DIAGNOSE_BATCH, d->batch_effect);
 }
 
 /* A feature may differ from block to block as it likes. */
@@ -109,12 +127,25 @@ add_drift(const struct diagnosis *d, struct strbuf *out)
 				   "the variance).\n");
 }
 
+/* The label, and a feature if it varies like that. */
+static void
+add_kinds(const struct diagnosis *d, struct strbuf *out)
+{
+	static const char *const words[] = {"differ much", "are all but pure"};
+	int label = d->label_icc >= ICC_ALL_BUT_PURE;
+	int feature = d->feature_icc >= ICC_ALL_BUT_PURE;
+
+	strbuf_addf(out, "blocks %s in the label", words[label]);
+	if (d->feature_icc >= ICC_PURE)
+		strbuf_addf(out, " and %s%sin %s",
+			    feature == label ? "" : words[feature],
+			    feature == label ? "" : " ", d->feature);
+	strbuf_addstr(out, ".\n");
+}
+
 static void
 add_verdict(const struct diagnosis *d, struct strbuf *out)
 {
-	bool label = d->label_icc >= ICC_PURE;
-	bool feature = d->feature_icc >= ICC_PURE;
-
 	switch (d->stored) {
 	case STORED_SAFE:
 		strbuf_addstr(out, "Plain stored order is safe: rows are as if "
@@ -127,10 +158,8 @@ add_verdict(const struct diagnosis *d, struct strbuf *out)
 		strbuf_addstr(out, "Plain stored order is not safe: ");
 		break;
 	}
-	if (label)
-		strbuf_addf(out, "blocks are all but pure in the label%s%s.\n",
-			    feature ? " and in " : "",
-			    feature ? d->feature : "");
+	if (d->label_icc >= ICC_PURE)
+		add_kinds(d, out);
 	else
 		strbuf_addstr(out, "the label, or what is learnt of it, "
 				   "differs from block to block.\n");
@@ -253,6 +282,7 @@ diagnosis_json(const struct diagnosis *d, struct strbuf *out)
 	put_count(&j, "buffer_blocks", (double)d->buffer_blocks);
 	put_real(&j, "effective_rows", d->effective_rows);
 	put_real(&j, "imbalance", d->imbalance);
+	put_real(&j, "batch_effect", d->batch_effect);
 	jout_key(&j, "stored_order");
 	jout_cstr(&j, stored_name(d->stored));
 	put_count(&j, "want_blocks", (double)d->want_blocks);

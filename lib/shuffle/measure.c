@@ -361,6 +361,36 @@ measure(const struct measure_rows *rows, const struct order_spec *order,
 	return ret;
 }
 
+/* Of batches of the label; a buffer of 100 pure blocks gives 1 + m / 100, and
+ * an epoch has few buffers, between which chance decides. */
+static void
+add_verdict(const struct measurement *m, struct strbuf *out)
+{
+	double most = 1 + 2 * (double)m->batch / MEASURE_GOOD_BLOCKS;
+
+	if (!m->of_label || isnan(m->effect))
+		return;
+	if (m->effect <= 1.2)
+		strbuf_addstr(out, "\nBatches are as good as random ones.\n");
+	else if (m->effect <= most)
+		strbuf_addf(out,
+			    "\nGood enough: batches of a buffer of %d blocks "
+			    "pure in the label have a design effect of about "
+			    "%.3g.\n",
+			    MEASURE_GOOD_BLOCKS,
+			    1 + (double)m->batch / MEASURE_GOOD_BLOCKS);
+	else
+		strbuf_addf(
+		    out,
+		    "\nBatches differ much: a design effect above %.3g costs "
+		    "quality%s.\n",
+		    most,
+		    m->method != SHUFFLE_CORGIPILE ? ""
+		    : m->epochs < 10 ? "; have more blocks in a buffer, and be "
+				       "surer with --epochs 10"
+				     : "; have more blocks in a buffer");
+}
+
 void
 measurement_text(const struct measurement *m, struct strbuf *out)
 {
@@ -392,6 +422,7 @@ measurement_text(const struct measurement *m, struct strbuf *out)
 		    "rank correlation with stored  %-10.4g  in random order "
 		    "0\n",
 		    m->rank);
+	add_verdict(m, out);
 }
 
 static void

@@ -45,6 +45,9 @@ int measure_read(struct rowsource *s, struct measure_rows *rows,
 		 struct error *err);
 void measure_rows_release(struct measure_rows *rows);
 
+/* Blocks of a buffer, pure in the label, that are enough (diagnose.h). */
+#define MEASURE_GOOD_BLOCKS 100
+
 struct measure_spec {
 	uint64_t epoch, epochs; /* the first, and how many */
 	size_t batch;

@@ -1,8 +1,12 @@
 #include "shuffle/shufflestate.h"
 
 #include <assert.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/jsonio.h"
@@ -10,6 +14,7 @@
 #define STATE_KIND "shuffle-state"
 #define STATE_VERSION 3
 #define OPTIONS_MAX 16
+#define NO_STATE "not a state of kp-shuffle"
 #define NAME_MAX_BYTES 32 /* of an option */
 
 /* The numbers of the file, in order, and where they are kept. */
@@ -110,6 +115,8 @@ get(const struct jvalue *v, struct shuffle_state *st, struct error *err)
 	    "kp",     "version", "data",  "options", "epoch", "buffer",
 	    "tuples", "rows",	 "bytes", "check",   NULL};
 
+	if (!jsonio_is_object(v) || !jsonio_has(v, "kp"))
+		return error_set(err, EXIT_CORRUPT, NO_STATE);
 	if (jsonio_check_kind(v, STATE_KIND, STATE_VERSION, err) < 0 ||
 	    jsonio_check_keys(v, known, err) < 0 ||
 	    jsonio_get_u64(v, "data", &st->data, err) < 0)
@@ -160,6 +167,8 @@ shufflestate_load(const char *path, const char *name, struct shuffle_state *st,
 	uint64_t check;
 	int ret;
 
+	if (!v && err->code != EXIT_CANNOT)
+		error_set(err, EXIT_CORRUPT, "%s: " NO_STATE, path);
 	if (!v)
 		return -1;
 	ret = get(v, &was, err);
@@ -178,4 +187,32 @@ shufflestate_load(const char *path, const char *name, struct shuffle_state *st,
 		return error_context(err, "%s", path);
 	*st = was;
 	return 0;
+}
+
+int
+shufflestate_check_output(const char *path, const struct shuffle_state *st,
+			  int fd, const char *name, struct error *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat there;
+	uint64_t size, at;
+
+	if (flags < 0 || fstat(fd, &there) < 0 || !S_ISREG(there.st_mode))
+		return 0;
+	size = (uint64_t)there.st_size;
+	at = flags & O_APPEND ? size : (uint64_t)lseek(fd, 0, SEEK_CUR);
+	if (size == st->bytes && at == size)
+		return 0;
+	if (size < st->bytes)
+		return error_set(err, EXIT_USAGE,
+				 "%s has %" PRIu64 " bytes, and %s goes on "
+				 "behind %" PRIu64 ": append to what was "
+				 "written (>>), or for the rest alone give "
+				 "| cat",
+				 name, size, path, st->bytes);
+	return error_set(err, EXIT_USAGE,
+			 "%s has %" PRIu64 " bytes, and %s goes on behind "
+			 "%" PRIu64 ": truncate -s %" PRIu64 " it, and append "
+			 "(>>)",
+			 name, size, path, st->bytes, st->bytes);
 }

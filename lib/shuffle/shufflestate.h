@@ -35,4 +35,9 @@ int shufflestate_save(const char *path, const struct shuffle_state *st,
 int shufflestate_load(const char *path, const char *name,
 		      struct shuffle_state *st, struct error *err);
 
+/* EXIT_USAGE if the output is a regular file and is not as `path`, from which
+ * st was loaded, says: what comes would not go behind what is there. */
+int shufflestate_check_output(const char *path, const struct shuffle_state *st,
+			      int fd, const char *name, struct error *err);
+
 #endif

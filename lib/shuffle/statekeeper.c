@@ -197,7 +197,7 @@ state_keeper_stopped(struct state_keeper *k, struct error *err)
 		return error_set(err, EXIT_STOPPED, "stopped");
 	return error_set(err, EXIT_STOPPED,
 			 "stopped; the same command with --resume %s goes on "
-			 "from here",
+			 "from here, its output appended (>>)",
 			 k->path);
 }
 

@@ -39,6 +39,8 @@ struct textfile {
 	struct strbuf header;
 	double record_bytes;
 	bool spooled;
+	dev_t device; /* and number of a regular file */
+	ino_t inode;
 	struct stat opened; /* of what is not: when it was opened */
 	uint64_t fingerprint;
 	_Atomic uint64_t bytes_read;
@@ -132,6 +134,10 @@ open_input(struct textfile *t, const struct textfile_options *o,
 	if (S_ISDIR(st.st_mode)) {
 		errno = EISDIR;
 		return error_sys(err, "%s", t->name);
+	}
+	if (S_ISREG(st.st_mode)) {
+		t->device = st.st_dev;
+		t->inode = st.st_ino;
 	}
 	at = S_ISREG(st.st_mode) ? lseek(t->fd, 0, SEEK_CUR) : -1;
 	/* files that the kernel makes up have no size until they are read */
@@ -304,6 +310,15 @@ uint64_t
 textfile_bytes(const struct textfile *t)
 {
 	return t->size + strlen(t->supplied);
+}
+
+bool
+textfile_is(const struct textfile *t, int fd)
+{
+	struct stat st;
+
+	return t->inode && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_dev == t->device && st.st_ino == t->inode;
 }
 
 double

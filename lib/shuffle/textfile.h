@@ -62,6 +62,8 @@ uint64_t textfile_fingerprint(const struct textfile *t);
  * time, or is shorter; one that has grown is as good as before, as only what
  * was there is read. */
 int textfile_check(const struct textfile *t, struct error *err);
+/* Whether fd is the very file that is read, not a copy of it. */
+bool textfile_is(const struct textfile *t, int fd);
 /* Read from the file so far, for whatever purpose. */
 uint64_t textfile_bytes_read(const struct textfile *t);
 

@@ -90,6 +90,29 @@ buffer_text(const struct textshuffle *t)
 	return (uint64_t)((double)t->facts.buffer_bytes / charge(t));
 }
 
+/* Blocks of which a buffer holds enough; `least` bytes are possible. */
+static void
+choose_advice(struct textshuffle *t, uint64_t least)
+{
+	struct textshuffle_facts *f = &t->facts;
+	uint64_t all = textfile_bytes(t->file), text = buffer_text(t);
+	uint32_t ranks = t->o.part.ranks ? t->o.part.ranks : 1;
+	double record = textfile_record_bytes(t->file);
+
+	least = at_least(least, BLOCK_MIN);
+	least = at_least(least, (uint64_t)record + 1);
+	f->good_block_bytes =
+	    (text < all ? text : all) / TEXTSHUFFLE_GOOD_BLOCKS;
+	if (f->good_block_bytes >= least)
+		return;
+	f->good_block_bytes = least;
+	text = least * TEXTSHUFFLE_GOOD_BLOCKS;
+	f->good_covers = text >= all;
+	if (f->good_covers)
+		text = all + least;
+	f->good_buffer_bytes = (uint64_t)((double)text * charge(t) + 1) * ranks;
+}
+
 static int
 choose_block(struct textshuffle *t, struct error *err)
 {
@@ -97,12 +120,9 @@ choose_block(struct textshuffle *t, struct error *err)
 	uint64_t all = textfile_bytes(t->file), text = buffer_text(t);
 	uint64_t least = all / BLOCKS_MAX + 1, block = t->o.block_bytes;
 
-	f->good_block_bytes =
-	    (text < all ? text : all) / TEXTSHUFFLE_GOOD_BLOCKS;
-	f->good_block_bytes = at_least(f->good_block_bytes, 1);
 	if (block == 0) {
-		block = f->good_block_bytes < BLOCK_MAX ? f->good_block_bytes
-							: BLOCK_MAX;
+		block = (text < all ? text : all) / TEXTSHUFFLE_GOOD_BLOCKS;
+		block = block < BLOCK_MAX ? block : BLOCK_MAX;
 		block = at_least(block, BLOCK_MIN);
 		if (block > text)
 			block = at_least(text, 1);
@@ -115,6 +135,7 @@ choose_block(struct textshuffle *t, struct error *err)
 				 " blocks; at least %" PRIu64,
 				 block, BLOCKS_MAX, least);
 	f->block_bytes = block;
+	choose_advice(t, least);
 	return 0;
 }
 
@@ -277,6 +298,8 @@ skip_records(struct textshuffle *t)
 	while (at->epoch < t->end &&
 	       (stream ? !skip_stream(t, all, &skip) : !skip_buffers(t, &skip)))
 		at->epoch++;
+	t->facts.skips_beyond =
+	    at->epoch > t->end || (at->epoch == t->end && skip > 0);
 	at->tuples = at->epoch < t->end ? skip : 0;
 	at->rows += at->tuples;
 }
@@ -613,6 +636,19 @@ run_reservoir(struct textshuffle *t, struct error *err)
 
 /* --- all --- */
 
+static int
+check_output(const struct textshuffle *t, int fd, const char *name,
+	     struct error *err)
+{
+	if (textfile_is(t->file, fd))
+		return error_set(err, EXIT_USAGE,
+				 "%s: input file is output file",
+				 textfile_name(t->file));
+	return t->o.resume_path ? shufflestate_check_output(
+				      t->o.resume_path, &t->at, fd, name, err)
+				: 0;
+}
+
 int
 textshuffle_run(struct textshuffle *t, int fd, const char *name,
 		struct textshuffle_stats *stats, struct error *err)
@@ -628,6 +664,8 @@ textshuffle_run(struct textshuffle *t, int fd, const char *name,
 	size_t n;
 	int ret;
 
+	if (check_output(t, fd, name, err) < 0)
+		return -1;
 	t->out = textout_new(&out, err);
 	if (!t->out)
 		return -1;

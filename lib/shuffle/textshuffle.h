@@ -49,8 +49,12 @@ struct textshuffle_facts {
 	uint64_t buffer_bytes, block_bytes;
 	size_t blocks, buffer_blocks;
 	bool covers; /* the buffer holds all there is */
-	/* The block size of which it holds TEXTSHUFFLE_GOOD_BLOCKS. */
-	uint64_t good_block_bytes;
+	/* The block size of which it holds TEXTSHUFFLE_GOOD_BLOCKS; or, where
+	 * that is less than 512 bytes or a record, these, and the --buffer it
+	 * takes for them, else 0. */
+	uint64_t good_block_bytes, good_buffer_bytes;
+	bool good_covers;  /* that one holds all there is */
+	bool skips_beyond; /* options.skip is more than there is */
 };
 
 struct textshuffle_stats {
@@ -68,7 +72,8 @@ void textshuffle_free(struct textshuffle *t); /* NULL is legal */
 const struct textshuffle_facts *textshuffle_facts(const struct textshuffle *t);
 /* As it was cut. */
 struct textfile *textshuffle_file(struct textshuffle *t);
-/* Once.  `name` is the output's, for messages. */
+/* Once.  `name` is the output's, for messages.  EXIT_USAGE if it is the input,
+ * or with resume_path not what was written before. */
 int textshuffle_run(struct textshuffle *t, int fd, const char *name,
 		    struct textshuffle_stats *stats, struct error *err);
 

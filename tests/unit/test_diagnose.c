@@ -169,13 +169,13 @@ sorted_labels_are_pure(void)
 	CHECK(d.feature_icc > 0.15 && d.feature_icc < 0.25);
 	CHECK_INT(d.stored, STORED_UNSAFE);
 	CHECK_INT(d.want_blocks, BLOCKS_FOR_LABEL);
-	/* blocks of 64 K, and four bytes for each row */
-	CHECK(d.larger_buffer);
-	CHECK_NEAR(d.want_buffer_bytes,
-		   6553600 + 4.0 * ROWS * 6553600 / 1048576, 1e-12);
-	CHECK_NEAR(d.want_block_bytes, 65536, 1e-12);
+	/* the same buffer, and four bytes for each row */
+	CHECK(!d.larger_buffer);
+	CHECK_NEAR(d.want_buffer_bytes, 4194304 + 4.0 * ROWS * 4, 1e-12);
+	CHECK_NEAR(d.want_block_bytes, 41943.04, 1e-12);
 	/* n b / ((1 - 3/39) h_D), and the same for the label */
 	CHECK_NEAR(d.imbalance, sqrt(36.0 / 39 / 4), 1e-9);
+	CHECK_NEAR(d.batch_effect, 1 + 128 * 36.0 / 39 / 4, 1e-9);
 	CHECK_NEAR(d.effective_rows,
 		   4.0 * ROWS / (36.0 / 39 * d.gradient_effect), 1e-12);
 	diagnosis_release(&d);
