@@ -305,6 +305,10 @@ check_blocks(const char *operand, struct error *err)
 				 "%s does not go with --blocks: one process "
 				 "learns from a stream",
 				 partition_options_given(&qo));
+	if (po.patience > 0)
+		return error_set(err, EXIT_USAGE,
+				 "--patience does not go with --blocks: a "
+				 "stream is learnt from as it comes");
 	if (po.shuffle || po.buffer)
 		return error_set(err, EXIT_USAGE,
 				 "%s does not go with --blocks: a stream has "

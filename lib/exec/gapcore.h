@@ -5,8 +5,9 @@
  * gapcore - what the parts of a worker share: gap.c runs its loop, gapsum.c
  * knows how passes whose partials add are taken (Algebraic, Sampling),
  * gapwalk.c how models walk along the holders (Sequential), gapdp.c how all
- * holders take their steps together (Sequential, dp), gapturn.c when
- * the packs of a shared group start.  For these files only.
+ * holders take their steps together (Sequential, dp), gapwatch.c what
+ * hold-out values decide, gapturn.c when the packs of a shared group start. For
+ * these files only.
  */
 
 #include "exec/gap.h"
@@ -130,6 +131,17 @@ int gapsum_pass(struct gap *g, struct gaptask *t, struct error *err);
 int gapsum_request(struct gap *g, const struct message *m, struct error *err);
 int gapsum_reply(struct gap *g, const struct message *m, struct error *err);
 
+/* --- gapwatch.c --- */
+/* Algebraic: before the update that a pass is for. */
+void gapwatch_before(struct gaptask *t);
+/* After it, or after an epoch has been scored: what follows for the lane from
+ * its hold-out value.  It may end early, which its report then says. */
+void gapwatch_judge(const struct gap *g, struct gaptask *t, uint32_t lane);
+/* The lane has ended: its pack goes back to the model that is kept, if there
+ * is one, and its report is of that. */
+int gapwatch_restore(struct gap *g, struct gaptask *t, uint32_t lane,
+		     struct error *err);
+
 /* --- gapturn.c --- */
 /* What may start first. */
 int gapturn_open(struct gap *g, struct error *err);
@@ -155,7 +167,8 @@ bool gapwalk_sound(struct gap *g, const struct gap_walk *w);
 void gapwalk_put_states(const struct gaptask *t, struct strbuf *sb);
 struct gaptask *gapwalk_task_of_states(struct gap *g, const struct gap_walk *w,
 				       struct cursor *c, struct error *err);
-/* Marks the lanes that the reports say have ended; hold-out rows are next. */
+/* Marks the lanes that the reports say have ended, or, if hold-out values have
+ * a say in that, those that failed; hold-out rows are next. */
 void gapwalk_begin_score(struct gaptask *t);
 
 /* --- gapdp.c --- */

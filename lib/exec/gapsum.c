@@ -78,16 +78,23 @@ task_update(struct gap *g, struct gaptask *t, struct error *err)
 {
 	uint32_t ended = 0, failed = 0;
 
+	if (t->watched)
+		gapwatch_before(t);
 	t->ops->update(t->pack, t->partial, t->report);
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct lane_report *r = &t->report[i];
 
 		if (r->counted && ledger_trial(&g->ledger, t, i, err))
 			return -1;
+		if (t->watched)
+			gapwatch_judge(g, t, i);
 		if (r->status != LANE_STEP)
 			ended |= 1u << i;
 		if (r->status == LANE_DIVERGED)
 			failed |= 1u << i;
+		else if (r->status != LANE_STEP &&
+			 gapwatch_restore(g, t, i, err))
+			return -1;
 	}
 	if (ended == 0)
 		return begin_pass(g, t, PASS_TRAIN, 0, err);
@@ -119,7 +126,7 @@ load_states(struct gap *g, struct gaptask *t, struct error *err)
 		const struct trial_state *s =
 		    resume_state(g->resume, group, t->config[i]);
 
-		if (s && t->ops->load_state(t->pack, i, s->state, s->n))
+		if (s && gaptask_load(t, i, s->state, s->n))
 			return gaptask_bad_state(t, i, g->o->run, err);
 	}
 	return 0;

@@ -131,6 +131,12 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 		return NULL;
 	t = xcalloc(1, sizeof *t);
 	t->step.states = (struct strbuf)STRBUF_INIT;
+	t->watched = plan_watches(plan);
+	for (uint32_t i = 0; i < PACK_LANES_MAX; i++) {
+		t->watch[i] = (struct watch)WATCH_INIT;
+		strbuf_init(&t->before[i][0]);
+		strbuf_init(&t->before[i][1]);
+	}
 	t->held = held;
 	t->pack_number = pack_number;
 	t->n = n;
@@ -188,6 +194,9 @@ gaptask_free(struct gaptask *t)
 	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
 		metric_free(t->light[i]);
 		metric_free(t->full[i]);
+		watch_release(&t->watch[i]);
+		strbuf_release(&t->before[i][0]);
+		strbuf_release(&t->before[i][1]);
 	}
 	free(t);
 }
@@ -295,13 +304,17 @@ gaptask_drop(struct gaptask *t, uint32_t ended)
 	n = 0;
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct metric *light = t->light[i], *full = t->full[i];
+		struct watch watch = t->watch[i];
 
 		t->light[i] = t->full[i] = NULL;
+		t->watch[i] = (struct watch)WATCH_INIT;
 		if (!keep[i]) {
 			metric_free(light);
 			metric_free(full);
+			watch_release(&watch);
 			continue;
 		}
+		t->watch[n] = watch;
 		t->light[n] = light;
 		t->full[n] = full;
 		t->report[n] = t->report[i];
@@ -314,6 +327,25 @@ gaptask_drop(struct gaptask *t, uint32_t ended)
 		t->partial = t->ops->partial_new(t->pack);
 	}
 	return n;
+}
+
+void
+gaptask_save(const struct gaptask *t, uint32_t lane, struct strbuf *sb)
+{
+	if (t->watched)
+		watch_put(&t->watch[lane], sb);
+	t->ops->save(t->pack, lane, SAVE_STATE, sb);
+}
+
+int
+gaptask_load(struct gaptask *t, uint32_t lane, const void *b, size_t n)
+{
+	struct cursor c = cursor_of(b, n);
+
+	if (t->watched && watch_get(&t->watch[lane], &c))
+		return -1;
+	n = cursor_left(&c);
+	return t->ops->load_state(t->pack, lane, get_raw(&c, n), n);
 }
 
 bool

@@ -13,6 +13,7 @@
 #include "exec/gapwire.h"
 #include "exec/shardrows.h"
 #include "exec/shardwalk.h"
+#include "exec/watch.h"
 #include "plan/plan.h"
 
 /* A group as this worker holds it: facts, and its shard in the views that
@@ -93,6 +94,14 @@ struct gaptask {
 	char reason[PACK_LANES_MAX][GAP_REASON_MAX]; /* of a lane that ended
 							elsewhere */
 
+	/* patience, halving */
+	bool watched;
+	bool last; /* PASS_SCORE: of the models that are kept, and no more */
+	struct watch watch[PACK_LANES_MAX];
+	/* owner, Algebraic: lanes that may keep the point of this pass, as
+	 * they were before the update: STATE and MODEL */
+	struct strbuf before[PACK_LANES_MAX][2];
+
 	struct gaptask_step step;
 
 	/* the tree: workers; parent == own worker at the owner */
@@ -123,6 +132,11 @@ int gaptask_merge_sums(struct gaptask *t, struct cursor *c, struct error *err);
 /* Lanes of the mask leave; returns how many are left.  If none are, the pack
  * stays as it is. */
 uint32_t gaptask_drop(struct gaptask *t, uint32_t ended);
+/* All that decides later bytes of a lane: its pack's STATE and, if hold-out
+ * values decide how long it is trained, its watch before it.  load returns -1
+ * on bad bytes. */
+void gaptask_save(const struct gaptask *t, uint32_t lane, struct strbuf *sb);
+int gaptask_load(struct gaptask *t, uint32_t lane, const void *b, size_t n);
 /* Whether `worker` journals the states of its lanes: its pack is the one that
  * is trained, not one that follows or is only scored. */
 bool gaptask_has_state(const struct gaptask *t, uint32_t worker);

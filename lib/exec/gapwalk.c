@@ -1,5 +1,6 @@
 #include "exec/gapcore.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -16,6 +17,10 @@
  * held whole, the same task learns and scores in turn.
  *
  * Where a walk goes is in plan/schedule.h.
+ *
+ * Where hold-out values have a say in when a config ends (gapwatch.c), it is
+ * known only after SCORES: the models that are then kept are scored in full by
+ * a task of their own.
  */
 
 static uint32_t
@@ -45,7 +50,7 @@ gapwalk_put_states(const struct gaptask *t, struct strbuf *sb)
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		strbuf_reset(&state);
-		t->ops->save(t->pack, i, SAVE_STATE, &state);
+		gaptask_save(t, i, &state);
 		put_bytes(sb, state.buf, state.len);
 	}
 	strbuf_release(&state);
@@ -159,7 +164,98 @@ gapwalk_begin_score(struct gaptask *t)
 		t->failed |= (uint32_t)(t->report[i].status == LANE_DIVERGED)
 			     << i;
 	}
-	gaptask_begin(t, PASS_SCORE, ended);
+	gaptask_begin(t, PASS_SCORE, t->watched ? t->failed : ended);
+}
+
+/* --- the last score --- */
+
+/* Lanes of `from`, each with its watch, to a task of their own, which has the
+ * models that are kept. */
+static int
+keep_lanes(struct gap *g, struct gaptask *t, const struct gaptask *from,
+	   struct error *err)
+{
+	struct strbuf sb = STRBUF_INIT;
+	int bad = 0;
+
+	for (uint32_t i = 0, k = 0; !bad && i < t->n; i++, k++) {
+		while (from->config[k] != t->config[i])
+			k++;
+		strbuf_reset(&sb);
+		gaptask_save(from, k, &sb);
+		bad = gaptask_load(t, i, sb.buf, sb.len);
+		t->report[i] = from->report[k];
+		snprintf(t->reason[i], sizeof t->reason[i], "%s",
+			 from->report[k].reason);
+		t->report[i].reason = t->reason[i];
+		if (bad)
+			gaptask_bad_state(t, i, g->o->run, err);
+		else
+			bad = gapwatch_restore(g, t, i, err);
+	}
+	strbuf_release(&sb);
+	return bad ? -1 : 0;
+}
+
+static int
+score_last(struct gap *g, const struct gaptask *from, const uint32_t *config,
+	   uint32_t n, struct error *err)
+{
+	struct held *h = from->held;
+	struct shared *s = gap_find_shared(g, h->shard.group);
+	struct gaptask *t =
+	    gap_new_task(g, h, from->pack_number, config, n, err);
+
+	if (t == NULL)
+		return err->code ? -1 : 0;
+	t->together = false;
+	t->last = true;
+	t->at = from->at;
+	gap_add_task(g, t);
+	if (keep_lanes(g, t, from, err))
+		return -1;
+	gaptask_begin(t, PASS_SCORE, (1u << n) - 1);
+	t->waiting = 0;
+	return s ? ask_for_scores(g, s, t, err) : 0;
+}
+
+/* The lanes of the mask have ended.  Those that share a pack are at one epoch,
+ * so models of several epochs do not. */
+static int
+finish_lanes(struct gap *g, const struct gaptask *t, uint32_t ended,
+	     struct error *err)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint32_t config[PACK_LANES_MAX], n = 0;
+
+		for (uint32_t k = i; k < t->n; k++) {
+			if (!(ended >> k & 1) ||
+			    t->watch[k].best != t->watch[i].best)
+				continue;
+			ended &= ~(1u << k);
+			config[n++] = t->config[k];
+		}
+		if (n > 0 && score_last(g, t, config, n, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* What follows for a watched task from its scores: t->ended gets all lanes that
+ * go no further here; how many configs are finished. */
+static int
+judge_epoch(struct gap *g, struct gaptask *t, uint32_t *finished,
+	    struct error *err)
+{
+	uint32_t ended = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		gapwatch_judge(g, t, i);
+		ended |= (uint32_t)(t->report[i].status != LANE_STEP) << i;
+	}
+	*finished = (uint32_t)__builtin_popcount(t->failed);
+	t->ended = ended;
+	return finish_lanes(g, t, ended & ~t->failed, err);
 }
 
 /* All scores are in: what there is to record, and on with the rest. */
@@ -167,21 +263,24 @@ static int
 epoch_scored(struct gap *g, struct gaptask *t, struct error *err)
 {
 	struct shared *s = gap_find_shared(g, t->held->shard.group);
-	uint32_t group = t->held->shard.group, before = t->n, left;
+	uint32_t group = t->held->shard.group, finished, left;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < t->n; i++) {
-		if (t->report[i].counted && ledger_trial(&g->ledger, t, i, err))
+		if (!t->last && t->report[i].counted &&
+		    ledger_trial(&g->ledger, t, i, err))
 			return -1;
 		if ((t->ended >> i & 1) && ledger_lane(&g->ledger, t, i, err))
 			return -1;
 	}
-	if (t->together) {
-		left = before - (uint32_t)__builtin_popcount(t->ended);
-		if (gapdp_next(g, t, err))
-			return -1;
-		return gap_configs_finished(g, group, before - left, err);
-	}
+	finished = (uint32_t)__builtin_popcount(t->ended);
+	if (t->watched && !t->last && judge_epoch(g, t, &finished, err))
+		return -1;
+	if (t->together)
+		return gapdp_next(g, t, err) ||
+			       gap_configs_finished(g, group, finished, err)
+			   ? -1
+			   : 0;
 	left = gaptask_drop(t, t->ended);
 	t->ended = t->failed = 0;
 	/* Another worker is about to build on what is recorded here. */
@@ -192,7 +291,7 @@ epoch_scored(struct gap *g, struct gaptask *t, struct error *err)
 		begin_walk(t, t->at);
 	else
 		gap_drop_task(g, t);
-	return rc ? -1 : gap_configs_finished(g, group, before - left, err);
+	return rc ? -1 : gap_configs_finished(g, group, finished, err);
 }
 
 /* After the own rows or another's scores. */
@@ -302,7 +401,7 @@ start_walk(struct gap *g, struct gaptask *t, const struct trial_state *from,
 		const struct trial_state *st =
 		    resume_state(g->resume, t->held->shard.group, t->config[i]);
 
-		if (t->ops->load_state(t->pack, i, st->state, st->n))
+		if (gaptask_load(t, i, st->state, st->n))
 			return gaptask_bad_state(t, i, g->o->run, err);
 	}
 	begin_walk(t, at);
@@ -377,7 +476,7 @@ gapwalk_task_of_states(struct gap *g, const struct gap_walk *w,
 		size_t n;
 		const void *b = get_bytes(c, &n);
 
-		if (!cursor_ok(c) || t->ops->load_state(t->pack, i, b, n)) {
+		if (!cursor_ok(c) || gaptask_load(t, i, b, n)) {
 			gaptask_bad_state(t, i, g->o->run, err);
 			gaptask_free(t);
 			t = NULL;
@@ -466,6 +565,7 @@ gapwalk_message(struct gap *g, const struct message *m, struct error *err)
 	if (m->tag == TAG_HOP) {
 		begin_walk(t, w.at);
 	} else {
+		t->together = false;
 		gaptask_begin(t, PASS_SCORE, w.ended);
 		t->failed = w.failed;
 		t->waiting = 0;

@@ -200,7 +200,7 @@ ledger_states(struct ledger *l, const struct gaptask *t)
 		if (t->kind == PASS_FINAL && (t->ended >> i & 1))
 			continue;
 		strbuf_reset(&sb);
-		t->ops->save(t->pack, i, SAVE_STATE, &sb);
+		gaptask_save(t, i, &sb);
 		s = (struct trial_state){.group = t->held->shard.group,
 					 .config = t->config[i],
 					 .at = t->at,

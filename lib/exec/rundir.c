@@ -206,6 +206,9 @@ describe_difference(const struct plan *there, const struct plan *here,
 	else if (there->epochs != here->epochs)
 		strbuf_addf(sb, "epochs %" PRIu32 " there, %" PRIu32 " here",
 			    there->epochs, here->epochs);
+	else if (there->patience != here->patience)
+		strbuf_addf(sb, "patience %" PRIu32 " there, %" PRIu32 " here",
+			    there->patience, here->patience);
 	else if (there->min_rows != here->min_rows)
 		strbuf_addf(sb, "min-rows %" PRIu32 " there, %" PRIu32 " here",
 			    there->min_rows, here->min_rows);

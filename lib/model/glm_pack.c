@@ -591,7 +591,8 @@ load_solver(struct pack *p, struct lane *l, struct cursor *c, const double *x)
 		l->moments = xaligned(size, sizeof *l->moments);
 		get_f64s(c, l->moments, size);
 	} else {
-		p->wants_moments = true;
+		/* A pack under way has them. */
+		p->wants_moments |= p->moments == NULL;
 	}
 	l->solver = new_solver(p, l, x);
 	return lbfgs_get(l->solver, c);

@@ -110,6 +110,10 @@ plan_identity(const struct plan *p)
 	jout_uint(&j, p->epochs);
 	jout_uint(&j, p->min_rows);
 	jout_hex(&j, p->partition.fingerprint);
+	if (p->patience > 0) {
+		jout_cstr(&j, "patience");
+		jout_uint(&j, p->patience);
+	}
 	if (plan_is_sequential(p))
 		sequential_identity(p, &j);
 	jout_end_array(&j);
@@ -201,6 +205,10 @@ plan_json(const struct plan *p, struct jout *j)
 	space_json(&p->space, j);
 	jout_key(j, "epochs");
 	jout_uint(j, p->epochs);
+	if (p->patience > 0) {
+		jout_key(j, "patience");
+		jout_uint(j, p->patience);
+	}
 	jout_key(j, "min_rows");
 	jout_uint(j, p->min_rows);
 	jout_key(j, "pack_width");

@@ -41,7 +41,10 @@ struct plan_split {
 struct plan {
 	struct partition partition;
 	struct space space;
-	uint32_t epochs;     /* cap */
+	uint32_t epochs; /* cap */
+	/* Epochs without a better hold-out value after which a config ends;
+	 * its model is then that of its best epoch.  0: none. */
+	uint32_t patience;
 	uint32_t pack_width; /* at most */
 	/* How Sequential configs visit the rows of a shard. */
 	enum shuffle_method shuffle;
@@ -92,13 +95,19 @@ plan_ops(const struct plan *p, uint32_t config)
 }
 /* "global" or "local" (local_batch); EXIT_USAGE. */
 int plan_batch_parse(const char *text, bool *local, struct error *err);
+/* Whether hold-out values decide how long a config is trained. */
+static inline bool
+plan_watches(const struct plan *p)
+{
+	return p->patience > 0;
+}
 /* Whether any config is Sequential. */
 bool plan_is_sequential(const struct plan *p);
 /* Hash of all that decides the bytes of models and trials: learner, seed,
- * configs, epochs, min_rows, data fingerprint; not workers, packs, paths, nor
- * how the configs were asked for.  With Sequential configs: the shuffle and,
- * if a group is split, its cuts and packs and the order in which packs visit
- * holders as well, since these models hop. */
+ * configs, epochs, patience, min_rows, data fingerprint; not workers, packs,
+ * paths, nor how the configs were asked for.  With Sequential configs: the
+ * shuffle and, if a group is split, its cuts and packs and the order in which
+ * packs visit holders as well, since these models hop. */
 uint64_t plan_identity(const struct plan *p);
 void plan_json(const struct plan *p, struct jout *j);
 int plan_load(struct plan *p, const struct jvalue *v, struct error *err);

@@ -286,6 +286,9 @@ load_members(struct plan *p, const struct jvalue *v, int version,
 	if (space_load(&p->space, space, err) < 0)
 		return error_context(err, "\"space\"");
 	if (load_count(v, "epochs", PLAN_EPOCHS_MAX, &p->epochs, err) < 0 ||
+	    (jsonio_has(v, "patience") &&
+	     load_count(v, "patience", PLAN_EPOCHS_MAX, &p->patience, err) <
+		 0) ||
 	    load_count(v, "min_rows", UINT32_MAX, &p->min_rows, err) < 0 ||
 	    load_count(v, "pack_width", PACK_LANES_MAX, &p->pack_width, err) <
 		0)
@@ -298,12 +301,12 @@ load_members(struct plan *p, const struct jvalue *v, int version,
 int
 plan_load(struct plan *p, const struct jvalue *v, struct error *err)
 {
-	static const char *const known[][14] = {
+	static const char *const known[][16] = {
 	    {"kp", "version", "partition", "space", "epochs", "min_rows",
 	     "pack_width", "packs", "split_packs", "shuffle", NULL},
 	    {"kp", "version", "partition", "space", "epochs", "min_rows",
 	     "pack_width", "packs", "split", "schedule", "profile", "shuffle",
-	     NULL}};
+	     "patience", NULL}};
 	int64_t there;
 	int version = PLAN_VERSION;
 

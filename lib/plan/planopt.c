@@ -27,6 +27,8 @@ plan_options_words(const struct plan_options *o, const struct plan *p,
 		    " --seed %" PRIu64 " --epochs %" PRIu32
 		    " --pack-width %" PRIu32 " --min-rows %" PRIu32,
 		    p->space.seed, p->epochs, p->pack_width, p->min_rows);
+	if (p->patience > 0)
+		strbuf_addf(sb, " --patience %" PRIu32, p->patience);
 	if (plan_is_sequential(p)) {
 		strbuf_addf(sb, " --shuffle %s --buffer ",
 			    shuffle_method_name(p->shuffle));
@@ -50,6 +52,7 @@ plan_options_given(const struct plan_options *o)
 	       : strcmp(o->search, none.search)	  ? "--search"
 	       : o->seed != none.seed		  ? "--seed"
 	       : o->epochs != none.epochs	  ? "--epochs"
+	       : o->patience != none.patience	  ? "--patience"
 	       : o->pack_width != none.pack_width ? "--pack-width"
 	       : o->min_rows != none.min_rows	  ? "--min-rows"
 	       : o->shuffle			  ? "--shuffle"
@@ -304,6 +307,7 @@ build(struct plan *p, const struct plan_options *o, const struct schema *s,
 		return -1;
 	p->pack_width = (uint32_t)o->pack_width;
 	p->min_rows = (uint32_t)o->min_rows;
+	p->patience = (uint32_t)o->patience;
 	if (set_shuffle(p, o, err) < 0 ||
 	    plan_options_profile(o, &profile, err) < 0)
 		return -1;

@@ -25,6 +25,7 @@ struct plan_options {
 	const char *search;    /* "grid[:POINTS]", "random:N" */
 	int64_t seed;
 	int64_t epochs; /* 0: the learner's default */
+	int64_t patience; /* 0: none */
 	int64_t pack_width;
 	int64_t min_rows;
 	const char *shuffle;  /* of Sequential configs; NULL: corgipile */
@@ -59,6 +60,10 @@ struct plan_options {
 	 "seed of all randomness", 0, PLAN_SEED_MAX},                          \
 	{"epochs", 0, OPT_INT, &(po).epochs, "H",                              \
 	 "at most so many epochs (default: the learner's)",                    \
+	 1, PLAN_EPOCHS_MAX},                                                  \
+	{"patience", 0, OPT_INT, &(po).patience, "N",                          \
+	 "end a config when its hold-out value has not been better\n"          \
+	 "for N epochs; the model is that of its best epoch",                  \
 	 1, PLAN_EPOCHS_MAX},                                                  \
 	{"pack-width", 0, OPT_INT, &(po).pack_width, "N",                      \
 	 "configs of a group trained together, at most",                       \

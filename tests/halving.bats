@@ -1,0 +1,147 @@
+#!/usr/bin/env bats
+# Configs that end early by their hold-out values: patience.
+
+load helper
+load run_helper
+
+lbfgs=(--learner logistic --param l2=log:1e-6:1e-1 --search grid:6)
+sgd=(--learner logistic --param solver=sgd --param learning_rate=0.03,0.3,1,3)
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	PATH=${KP_BIN:-${KP_ROOT:-$BATS_TEST_DIRNAME/../..}/build/bin}:$PATH
+	skewed_csv 12000 >small.csv
+	kp-featurize -q --label y --positive 1 --group-by g --block-size 2K \
+	    small.csv -o small
+}
+
+setup() {
+	kp_setup
+	ln -s "$BATS_FILE_TMPDIR"/small small
+}
+
+# plan NAME P STRATEGY OPTION...: NAME.json
+plan() {
+	kp-partition -p "$2" --strategy "$3" small >"$1.part"
+	kp-plan "${@:4}" "$1.part" >"$1.json"
+}
+
+# bundle NAME P STRATEGY OPTION...: NAME.kpm, NAME.tsv, NAME.jsonl
+bundle() {
+	plan "$@"
+	timeout 60 kp-train -q -o "$1" --trials "$1.jsonl" "$1.json"
+	kp-select -q -o "$1.kpm" "$1" >"$1.tsv"
+}
+
+# struck NAME P STRATEGY OPTION...: as bundle, but killed over and over at
+# first
+struck() {
+	local i
+	plan "$@"
+	for i in 05 08 11 14 17 20; do
+		timeout -s KILL "0.$i" kp-train -q \
+		    --checkpoint 0.01 -o "$1" "$1.json" 2>/dev/null || true
+	done 2>/dev/null
+	timeout 60 kp-train -q -o "$1" "$1.json"
+	kp-select -q -o "$1.kpm" "$1" >"$1.tsv"
+}
+
+# patient NAME N: every config of NAME.jsonl ended when it had to under
+# --patience N, and with the first of its best epochs
+patient() {
+	cat >check.py <<-'END'
+	import json, sys
+	patience, tried, early = int(sys.argv[2]), {}, 0
+	for line in open(sys.argv[1]):
+	    t = json.loads(line)
+	    epochs = tried.setdefault((t["group"], t["config"]), [])
+	    if t["status"] == "step":
+	        epochs.append((t["metrics"]["logloss"], t["loss"]))
+	        continue
+	    values = [e[0] for e in epochs]
+	    if not values:
+	        continue  # a small group: no records of its epochs
+	    best = values.index(min(values))
+	    for k in range(1, len(values)):
+	        since = k - values.index(min(values[:k + 1]))
+	        assert since < patience or k == len(values) - 1, t
+	    if t["status"] == "early":
+	        early += 1
+	        assert t["reason"] == "no better for %d epochs" % patience, t
+	        assert len(values) - 1 - best == patience, t
+	    assert t["metrics"]["logloss"] == values[best], t
+	    assert t["loss"] == epochs[best][1], t
+	assert early > 0
+	END
+	python3 check.py "$1.jsonl" "$2"
+}
+
+@test "patience ends a config that gets no better, with its best epoch's model" {
+	need python3
+	bundle l 2 gl "${lbfgs[@]}" --patience 2
+	patient l 2
+	bundle s 2 gl "${sgd[@]}" --patience 2
+	patient s 2
+	grep -q early s.tsv
+}
+
+@test "under patience, models are the same however many workers there are" {
+	bundle l1 1 gl "${lbfgs[@]}" --patience 2
+	for strategy in gl mop dp mtp; do
+		bundle "l$strategy" 3 "$strategy" "${lbfgs[@]}" --patience 2
+		cmp l1.kpm "l$strategy.kpm"
+	done
+	bundle s1 1 gtp "${sgd[@]}" --patience 2
+	for strategy in gtp mtp; do
+		bundle "s$strategy" 3 "$strategy" "${sgd[@]}" --patience 2
+		cmp s1.kpm "s$strategy.kpm"
+	done
+}
+
+@test "patience works for models that hop and for those trained together" {
+	need python3
+	for strategy in mop dp; do
+		bundle "$strategy" 3 "$strategy" "${sgd[@]}" --patience 3
+		patient "$strategy" 3
+	done
+}
+
+@test "a run under patience that is killed goes on to the same bytes" {
+	bundle l 3 gl "${lbfgs[@]}" --patience 2 --pack-width 2
+	struck lk 3 gl "${lbfgs[@]}" --patience 2 --pack-width 2
+	cmp l.kpm lk.kpm
+	for strategy in gl dp; do
+		bundle "$strategy" 3 "$strategy" "${sgd[@]}" --patience 3
+		struck "k$strategy" 3 "$strategy" "${sgd[@]}" --patience 3
+		cmp "$strategy.kpm" "k$strategy.kpm"
+	done
+}
+
+@test "a group without hold-out rows has no patience to lose" {
+	kp-featurize -q --label y --positive 1 --group-by g --holdout 0 \
+	    "$BATS_FILE_TMPDIR"/small.csv -o none
+	kp-train -q -p 2 -o with "${sgd[@]}" --patience 1 --epochs 4 none
+	kp-train -q -p 2 -o without "${sgd[@]}" --epochs 4 none
+	kp-select -q -o with.kpm with >/dev/null
+	kp-select -q -o without.kpm without >/dev/null
+	cmp with.kpm without.kpm
+}
+
+@test "a plan tells its patience, and is another plan by it" {
+	plan two 1 gl "${lbfgs[@]}" --patience 2
+	plan none 1 gl "${lbfgs[@]}"
+	grep -q '"patience": 2' two.json
+	! grep -q patience none.json
+	kp-train -q -o run two.json
+	run -2 --separate-stderr kp-train -q -o run none.json
+	[ "$stderr" = "kp-train: run: holds a run of another plan (patience 2 there, 0 here); remove it or choose another -o" ]
+}
+
+@test "patience is refused where it means nothing" {
+	run -2 --separate-stderr kp-train --blocks - -o run "${sgd[@]}" \
+	    --patience 2 </dev/null
+	# shellcheck disable=SC2154
+	[ "$stderr" = "kp-train: --patience does not go with --blocks: a stream is learnt from as it comes" ]
+	run -2 --separate-stderr kp-plan "${lbfgs[@]}" --patience 0 x
+	[ "${stderr_lines[0]}" = "kp-plan: --patience: not a whole number from 1 to 1000000: \"0\"" ]
+}
