@@ -690,6 +690,17 @@ summary() {
 	[[ $(summary --label y) == *"(numbers behind blanks: see --trim)"* ]]
 }
 
+@test "a few words among the numbers of a label are told" {
+	{ echo y,x; for i in {1..40}; do echo "$i.5,$i"; done
+	    echo '?!,3'; } >t.csv
+	[[ $(summary --label y) == *'label     y: 41 classes (1 not numbers, "?!": see --task, --bad-number)'$'\n'* ]]
+	echo n.d.,4 >>t.csv
+	[[ $(summary --label y) == *': 42 classes (2 not numbers, such as '*': see --task, --bad-number)'$'\n'* ]]
+	[[ $(summary --label y --task regression --bad-number missing) == *'label     y: regression'* ]]
+	text 'y,x\na,1\nb,2\n3,3\n4,4\n'
+	[[ $(summary --label y) == *': 4 classes'$'\n'* ]]
+}
+
 @test "classes with blanks around them are told" {
 	text 'y,x\n yes,1\n no,2\n'
 	[[ $(summary --label y) == *'label     y: binary, " yes" is positive: 50.0 % (blanks around classes: see --trim)'$'\n'* ]]

@@ -258,6 +258,8 @@ round_profile() {
 	    kp-plan partition.json
 	fails 2 'kp-plan: --learner logistics: no such learner (did you mean logistic?)' \
 	    kp-plan --learner logistics partition.json
+	fails 2 'kp-plan: --param lr=0.1: logistic has no parameter "lr" (did you mean "learning_rate"?)' \
+	    plan --param lr=0.1
 	fails 2 'kp-plan: --param slover=lbfgs: logistic has no parameter "slover" (did you mean "solver"?)' \
 	    plan --param slover=lbfgs
 	fails 2 'kp-plan: --param solver=lbfsg: no "lbfsg" (did you mean "lbfgs"?)' \

@@ -328,6 +328,7 @@ same_bundle() {
 	awk '/^```$/ { on = 0 } on; /^```sh$/ { on = 1 }' "$ROOT/README.md" >readme.sh
 	grep -q kp-report readme.sh
 	bash -e -o pipefail readme.sh >out 2>err
+	! grep 'too few to mix' err
 	equal "$(wc -l <scored.csv)" "$(wc -l <flights.csv)"
 	[ "$(wc -l <selected.tsv)" -gt 30 ]
 	# The pipe and the short form make the same models.

@@ -90,7 +90,8 @@ add_stray_words(const struct schema *s, struct strbuf *sb)
 	}
 	if (words == 0 || words > s->nclass / 10)
 		return;
-	strbuf_addf(sb, " (%zu not numbers, %s%s: see --task, --bad-number)",
+	strbuf_addf(sb,
+		    " (%zu not numbers, %s\"%s\": see --task, --bad-number)",
 		    words, words > 1 ? "such as " : "",
 		    utf8_quote(first, strlen(first), text));
 }
