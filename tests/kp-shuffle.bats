@@ -276,6 +276,51 @@ No such file or directory" \
 	[ $((got - less)) -le $((2 * 7 * 1048576 + 4194304)) ]
 }
 
+@test "memory is that of window and mrs, too, and of many small blocks" {
+	within() {
+		local b
+		kp-shuffle --stats "$@" 2>stats >/dev/null
+		b=$(awk '$1 == "buffer_bytes" { print $2 }' stats)
+		got=$(awk '$1 == "resident_bytes" { print $2 }' stats)
+		echo "$*: $got"
+		[ "$got" -le $((2 * b + 67108864)) ]
+	}
+
+	yes '' | head -c 60000000 >short
+	{ lines 200000 200; yes 1 | head -n 15000000; } >mixed
+	within --method window short
+	within --method mrs --epochs 2 short
+	within --method window --buffer 5M mixed
+	within --method mrs --epochs 2 --buffer 5M mixed
+	within --method window --buffer 30M mixed
+	lines 2000000 4 >in
+	within --block-size 30 --buffer 1M --skip 1000 in
+}
+
+@test "mrs with a buffer for all has every record or its like" {
+	lines 101 >in
+	kp-shuffle --method mrs --epoch 0 in >out
+	equal "$(wc -l <out)" 51
+	equal "$(sort -u out | wc -l)" 51
+	equal "$(kp-shuffle --method mrs --epoch 1 in | wc -l)" 102
+	echo 1 >in
+	equal "$(kp-shuffle --method mrs --epochs 3 in | wc -l)" 3
+}
+
+@test "epochs are skipped without walking through them" {
+	lines 20000 >in
+	set -- --epochs 1000000000
+	for o in '--rank 0/2' '--rank 1/2 --even' '--method mrs' \
+	    '--rank 0/2 --method once' ''; do
+		equal "$(timeout 20 kp-shuffle "$@" $o \
+		    --skip 1000000000000000000 in | wc -c)" 0
+	done
+	# a rank's slice of once is the same in every epoch
+	timeout 20 kp-shuffle "$@" --rank 0/2 --method once \
+	    --skip 9999999990000 in >out
+	kp-shuffle --rank 0/2 --method once in | cmp - out
+}
+
 @test "default blocks are as small as a hundred in a buffer need" {
 	lines 300000 20 >in
 	equal "$(stat_of buffer_blocks in)" 100

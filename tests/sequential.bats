@@ -117,6 +117,9 @@ unit_rows() {
 	for method in none once epoch window mrs block corgipile; do
 		bundle "$method" -p 1 --shuffle "$method" --buffer 10%
 	done
+	# a buffer of all leaves epoch 0 the half that its reservoir passes by
+	bundle mrs-all -p 1 --shuffle mrs --buffer 100%
+	! cmp -s mrs.kpm mrs-all.kpm
 	! cmp -s none.kpm corgipile.kpm
 	! cmp -s once.kpm epoch.kpm
 	fails 2 'kp-train: --shuffle goes with solver=sgd or adam: other solvers do not care for the order of rows' \

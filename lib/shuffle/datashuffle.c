@@ -452,27 +452,8 @@ find_place(struct datashuffle *r, struct error *err)
 
 /* --- rows to leave out --- */
 
-/* Whether *skip ends in the epoch of the place; else it is taken from it.  Of a
- * method that holds all rows, which are `all`. */
-static bool
-skip_epoch(const struct datashuffle *r, uint64_t all, uint64_t *skip)
-{
-	const struct order_rank *p = &r->spec.part;
-	uint64_t b =
-	    order_buffer_tuples(all, r->facts.buffer_blocks, r->sel.nblock);
-	uint64_t n = all;
-
-	if (r->spec.method == SHUFFLE_MRS)
-		n = (all > b ? all - b : 0) * (r->place.epoch ? 2 : 1);
-	else if (p->ranks > 1)
-		n = all * (p->rank + 1) / p->ranks - all * p->rank / p->ranks;
-	if (*skip < n)
-		return true;
-	*skip -= n;
-	return false;
-}
-
-/* The same where there are buffers, of which whole ones are passed over. */
+/* Whether *skip ends in the epoch of the place; else it is taken from it, as
+ * whole buffers are passed over. */
 static bool
 skip_buffers(struct datashuffle *r, uint64_t *skip)
 {
@@ -497,23 +478,27 @@ skip_buffers(struct datashuffle *r, uint64_t *skip)
 static void
 skip_rows(struct datashuffle *r)
 {
-	bool buffered = is_buffered(r->spec.method);
 	struct shuffle_state *at = &r->place;
-	uint64_t skip = r->spec.skip, all = 0;
+	struct order_skip k = {.method = r->spec.method,
+			       .part = r->spec.part,
+			       .end = r->end,
+			       .epoch = at->epoch,
+			       .skip = r->spec.skip};
+	bool known;
 
 	for (size_t i = 0; i < r->sel.nblock; i++)
-		all += r->sel.rows[i];
-	if (r->spec.part.ranks <= 1 && r->spec.method != SHUFFLE_MRS &&
-	    all > 0) {
-		at->epoch += skip / all;
-		skip %= all;
-	}
-	while (at->epoch < r->end && (buffered ? !skip_buffers(r, &skip)
-					       : !skip_epoch(r, all, &skip)))
+		k.tuples += r->sel.rows[i];
+	k.reservoir = order_mrs_tuples(
+	    k.tuples, order_buffer_tuples(k.tuples, r->facts.buffer_blocks,
+					  r->sel.nblock));
+	known = order_skip_epochs(&k);
+	at->epoch = k.epoch;
+	while (is_buffered(r->spec.method) && at->epoch < r->end &&
+	       !skip_buffers(r, &k.skip) && !known)
 		at->epoch++;
 	r->facts.skips_beyond =
-	    at->epoch > r->end || (at->epoch == r->end && skip > 0);
-	at->tuples = at->epoch < r->end ? skip : 0;
+	    at->epoch > r->end || (at->epoch == r->end && k.skip > 0);
+	at->tuples = at->epoch < r->end ? k.skip : 0;
 	at->rows += at->tuples;
 }
 

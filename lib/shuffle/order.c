@@ -341,6 +341,50 @@ order_buffer_tuples(uint64_t m, size_t n, size_t nblock)
 	return b ? b : 1;
 }
 
+uint64_t
+order_mrs_tuples(uint64_t m, uint64_t b)
+{
+	return b < m / 2 ? b : m / 2;
+}
+
+bool
+order_skip_epochs(struct order_skip *k)
+{
+	const struct order_rank *p = &k->part;
+	uint64_t n = k->tuples;
+	bool known = true;
+
+	if (k->method == SHUFFLE_MRS) {
+		uint64_t pass = n - k->reservoir;
+
+		if (k->epoch == 0) {
+			if (k->skip < pass)
+				return true;
+			k->skip -= pass;
+			k->epoch = 1;
+		}
+		n = k->reservoir ? 2 * pass : pass;
+	} else if (p->ranks > 1) {
+		known = p->even || k->method == SHUFFLE_ONCE ||
+			k->method == SHUFFLE_EPOCH;
+		if (known)
+			n = part_start(n, p->rank + 1, p->ranks) -
+			    part_start(n, p->rank, p->ranks);
+	}
+	if (k->epoch >= k->end || n == 0 || k->skip / n >= k->end - k->epoch) {
+		if (k->epoch < k->end && known)
+			k->skip -= n * (k->end - k->epoch);
+		if (k->epoch < k->end)
+			k->epoch = k->end;
+		return true;
+	}
+	if (known) {
+		k->epoch += k->skip / n;
+		k->skip %= n;
+	}
+	return known;
+}
+
 /* Sets the next rows of out, from *n on, to first, first + 1, ... */
 static void
 add_run(uint32_t *out, size_t *n, uint64_t first, uint32_t rows)
@@ -449,14 +493,14 @@ static uint32_t *
 tuples_of_mrs(struct order *o, uint64_t epoch, size_t *n)
 {
 	uint64_t m = o->first[o->spec.nblock];
-	uint64_t size =
-	    order_buffer_tuples(m, o->spec.buffer_blocks, o->spec.nblock);
-	uint64_t pass = m > size ? m - size : 0;
-	size_t stride = epoch ? 2 : 1;
+	uint64_t size = order_mrs_tuples(
+	    m, order_buffer_tuples(m, o->spec.buffer_blocks, o->spec.nblock));
+	uint64_t pass = m - size;
+	size_t stride = epoch && size ? 2 : 1;
 	uint32_t *reservoir = xcalloc(size, sizeof(*reservoir));
 	uint32_t *out = xcalloc(stride * pass, sizeof(*out));
 
-	if (epoch) {
+	if (stride == 2) {
 		fill_reservoir(o, epoch - 1, reservoir, size, NULL, 0);
 		for (uint64_t i = 0; i < pass; i++)
 			out[2 * i + 1] = reservoir[i % size];

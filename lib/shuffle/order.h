@@ -25,7 +25,8 @@
  *	          the reservoir that the epoch before left, from its first cell.
  *	          The two are interleaved one for one, always, the I/O thread
  *	          first; epoch 0 has no memory thread.  So an epoch has
- *	          2 (m - B) steps (m - B in epoch 0), and tuples repeat.
+ *	          2 (m - B) steps (m - B in epoch 0), and tuples repeat.  B is
+ *	          at most half of m, as a reservoir of all would emit none
  *
  * B, the tuples of a buffer, is n blocks' worth: floor(m n / blocks) of m
  * tuples, but at least 1.  All but mrs are permutations of the tuples in every
@@ -126,5 +127,22 @@ uint32_t *order_tuples(struct order *o, uint64_t epoch, size_t *n);
 
 /* B of the heading for m tuples in nblock blocks. */
 uint64_t order_buffer_tuples(uint64_t m, size_t n, size_t nblock);
+/* What mrs has of that. */
+uint64_t order_mrs_tuples(uint64_t m, uint64_t b);
+
+/* Behind the first `skip` tuples of all from the start of `epoch`. */
+struct order_skip {
+	enum shuffle_method method;
+	struct order_rank part;
+	uint64_t tuples;    /* m */
+	uint64_t reservoir; /* order_mrs_tuples(), of mrs */
+	uint64_t end;	    /* the epoch not to enter */
+	uint64_t epoch, skip;
+};
+/* Passes over whole epochs, whose tuples it takes from skip: true if what is
+ * left is within the epoch then reached, or that is the end, and then what is
+ * beyond it (more than 0, if not by how much, of ranks of blocks).  False, and only
+ * an end is found, of ranks of whole blocks, which differ by epoch. */
+bool order_skip_epochs(struct order_skip *k);
 
 #endif

@@ -44,7 +44,8 @@ reservoir_new(const struct reservoir_spec *spec)
 {
 	struct reservoir *r = xcalloc(1, sizeof(*r));
 
-	assert(spec->tuples > 0 && spec->tuples < UINT32_MAX);
+	assert(spec->tuples < UINT32_MAX);
+	assert(spec->tuples > 0 || spec->method == SHUFFLE_MRS);
 	assert(spec->method == SHUFFLE_WINDOW || spec->method == SHUFFLE_MRS);
 	r->spec = *spec;
 	return r;
@@ -246,8 +247,10 @@ reservoir_add(struct reservoir *r, const char *p, size_t n, struct error *err)
 	int ret;
 
 	if (q->ncell < r->spec.tuples) {
-		mem_grow(&q->cell, &q->cell_cap, q->ncell + 1,
-			 sizeof(*q->cell));
+		if (!q->cell) {
+			q->cell_cap = (size_t)r->spec.tuples;
+			q->cell = xcalloc(q->cell_cap, sizeof(*q->cell));
+		}
 		ret = fill(r, q->ncell++, p, n, err);
 	} else if (r->spec.method == SHUFFLE_WINDOW) {
 		ret =

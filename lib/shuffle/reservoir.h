@@ -6,14 +6,15 @@
  * in stored order: a buffer of B records, and draws that say which leaves it.
  * Step by step what order.h says, so that the order of records is that of
  * order_tuples() for the same seed and stream, the same number of records, and
- * B = order_buffer_tuples().
+ * B = order_buffer_tuples(), of mrs order_mrs_tuples().
  *
  *	for each epoch: reservoir_begin(), reservoir_add...() of every record,
  *	reservoir_end()
  *
  * Records are copied.  Memory goes with the bytes of the records that are in
  * the buffer, however often longer ones took the place of shorter ones: at
- * most about 1.5 times their bytes, and 24 bytes for each; mrs holds the
+ * most about 1.5 times their bytes, and 32 bytes for each (16 of which are
+ * taken for B, whether they come or not); mrs holds the
  * reservoir of the epoch before as well.
  */
 
@@ -26,7 +27,7 @@
 struct reservoir_spec {
 	enum shuffle_method method; /* SHUFFLE_WINDOW or SHUFFLE_MRS */
 	uint64_t seed, stream;	    /* of shuffle_key() */
-	uint64_t tuples;	    /* B, 1 to 2^32 - 1 */
+	uint64_t tuples;	    /* B, below 2^32 - 1; 0 of mrs alone */
 	uint64_t memory_bytes;	    /* more is EXIT_USAGE; 0: no bound */
 };
 

@@ -1,6 +1,7 @@
 #include "shuffle/textshuffle.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -20,6 +21,8 @@
 #define OVERHANG_MAX BLOCK_MAX /* of long records, beyond the blocks */
 #define LONGEST_MIN (4 * MB)   /* that goes through in stored order */
 #define STREAM_BLOCK MB	       /* read at once where all is in stored order */
+#define RESERVOIR_BYTES (32 * MB) /* beside the buffers, of window and mrs */
+#define RESERVOIR_EACH 32	  /* of a record: its cell, header and number */
 #define INDEX_EACH ((double)sizeof(uint32_t))
 
 struct textshuffle {
@@ -27,6 +30,7 @@ struct textshuffle {
 	struct textshuffle_facts facts;
 	struct textfile *file;
 	struct order *order;
+	uint64_t reservoir;	 /* records of it, of window and mrs */
 	uint64_t *block_bytes;	 /* [blocks] */
 	struct shuffle_state at; /* where to begin */
 	struct strbuf options;	 /* of shuffle_state */
@@ -42,6 +46,12 @@ is_stream(enum shuffle_method m)
 {
 	return m == SHUFFLE_ONCE || m == SHUFFLE_EPOCH || m == SHUFFLE_WINDOW ||
 	       m == SHUFFLE_MRS;
+}
+
+static bool
+is_reservoir(enum shuffle_method m)
+{
+	return m == SHUFFLE_WINDOW || m == SHUFFLE_MRS;
 }
 
 /* --- sizes --- */
@@ -211,8 +221,7 @@ choose_start(struct textshuffle *t, struct error *err)
 static int
 check_options(const struct textshuffle_options *o, struct error *err)
 {
-	if (o->part.ranks > 1 &&
-	    (o->method == SHUFFLE_WINDOW || o->method == SHUFFLE_MRS))
+	if (o->part.ranks > 1 && is_reservoir(o->method))
 		return error_set(err, EXIT_USAGE,
 				 "--rank: not with --method %s",
 				 shuffle_method_name(o->method));
@@ -228,36 +237,46 @@ slice_start(uint64_t all, const struct order_rank *p, unsigned next)
 	return (uint64_t)((unsigned __int128)all * (p->rank + next) / p->ranks);
 }
 
-/* Tuples of window's and mrs's buffer. */
+/* How many records fit in `bytes` of a reservoir, whichever they are. */
 static uint64_t
-reservoir_tuples(const struct textshuffle *t)
+records_that_fit(const struct text_lengths *l, double bytes)
 {
-	double each = textfile_record_bytes(t->file) + INDEX_EACH;
-	uint64_t n =
-	    at_least((uint64_t)((double)t->facts.buffer_bytes / each), 1);
+	uint64_t n = 0;
 
+	for (int k = 63; k >= 0; k--) {
+		double each = (double)RESERVOIR_EACH;
+		double all =
+		    1.5 * (double)l->bytes[k] + each * (double)l->records[k];
+
+		if (all > bytes)
+			return n + (uint64_t)(bytes / (3 * exp2(k) + each));
+		bytes -= all;
+		n += l->records[k];
+	}
+	return n;
+}
+
+/* Tuples of window's and mrs's buffer; `all` records are in the file. */
+static uint64_t
+reservoir_tuples(const struct textshuffle *t, uint64_t all)
+{
+	bool mrs = t->o.method == SHUFFLE_MRS;
+	double memory = (double)(2 * t->facts.buffer_bytes + RESERVOIR_BYTES);
+	double each = textfile_record_bytes(t->file) + INDEX_EACH;
+	uint64_t n = (uint64_t)((double)t->facts.buffer_bytes / each);
+	uint64_t fit = records_that_fit(textfile_lengths(t->file),
+					mrs ? memory / 2 : memory);
+
+	n = at_least(n < fit ? n : fit, 1);
+	if (mrs)
+		n = order_mrs_tuples(all, n);
+	else if (n > all)
+		n = at_least(all, 1);
 	return n < UINT32_MAX ? n : UINT32_MAX - 1;
 }
 
-/* Whether *skip ends in the epoch that is begun; else the epoch is taken from
- * it.  Of a method that is a stream; `all` records are in the file. */
-static bool
-skip_stream(const struct textshuffle *t, uint64_t all, uint64_t *skip)
-{
-	const struct order_rank *p = &t->o.part;
-	uint64_t b = reservoir_tuples(t), n = all;
-
-	if (t->o.method == SHUFFLE_MRS)
-		n = all > b ? (all - b) * (t->at.epoch ? 2 : 1) : 0;
-	else if (p->ranks > 1)
-		n = slice_start(all, p, 1) - slice_start(all, p, 0);
-	if (*skip < n)
-		return true;
-	*skip -= n;
-	return false;
-}
-
-/* The same of buffers, of which whole ones are passed over. */
+/* Whether *skip ends in the epoch that is begun; else it is taken from it, as
+ * whole buffers are passed over. */
 static bool
 skip_buffers(struct textshuffle *t, uint64_t *skip)
 {
@@ -280,27 +299,25 @@ skip_buffers(struct textshuffle *t, uint64_t *skip)
 
 /* Begins behind the first `skip` records of the output. */
 static void
-skip_records(struct textshuffle *t)
+skip_records(struct textshuffle *t, uint64_t all)
 {
-	const uint32_t *rows = textfile_rows(t->file);
-	bool stream = is_stream(t->o.method);
 	struct shuffle_state *at = &t->at;
-	uint64_t skip = t->o.skip, all = 0;
+	struct order_skip k = {.method = t->o.method,
+			       .part = t->o.part,
+			       .tuples = all,
+			       .reservoir = t->reservoir,
+			       .end = t->end,
+			       .epoch = at->epoch,
+			       .skip = t->o.skip};
+	bool known = order_skip_epochs(&k);
 
-	if (skip == 0)
-		return;
-	for (size_t i = 0; i < t->facts.blocks; i++)
-		all += rows[i];
-	if (t->o.part.ranks <= 1 && t->o.method != SHUFFLE_MRS && all > 0) {
-		at->epoch += skip / all;
-		skip %= all;
-	}
-	while (at->epoch < t->end &&
-	       (stream ? !skip_stream(t, all, &skip) : !skip_buffers(t, &skip)))
+	at->epoch = k.epoch;
+	while (!is_stream(t->o.method) && at->epoch < t->end &&
+	       !skip_buffers(t, &k.skip) && !known)
 		at->epoch++;
 	t->facts.skips_beyond =
-	    at->epoch > t->end || (at->epoch == t->end && skip > 0);
-	at->tuples = at->epoch < t->end ? skip : 0;
+	    at->epoch > t->end || (at->epoch == t->end && k.skip > 0);
+	at->tuples = at->epoch < t->end ? k.skip : 0;
 	at->rows += at->tuples;
 }
 
@@ -347,7 +364,8 @@ cut_file(struct textshuffle *t, struct error *err)
 	    .block_bytes = stream ? STREAM_BLOCK : t->facts.block_bytes,
 	    .longest = t->facts.buffer_bytes,
 	    .buffers = t->o.part.ranks,
-	    .count = (t->o.part.even && !stream) || t->o.skip > 0,
+	    .count = (t->o.part.even && !stream) || t->o.skip > 0 ||
+		     is_reservoir(t->o.method),
 	};
 
 	/* What permutes no buffer may exceed it. */
@@ -363,25 +381,33 @@ static int
 open_all(struct textshuffle *t, struct error *err)
 {
 	bool stream = is_stream(t->o.method);
+	const uint32_t *rows;
 	struct order_spec spec;
+	uint64_t all = 0;
 
 	t->file = textfile_open(&t->o.file, err);
 	if (!t->file || choose_buffer(t, err) < 0 || choose_block(t, err) < 0 ||
 	    choose_blocks_of_buffer(t, err) < 0 || choose_start(t, err) < 0 ||
 	    cut_file(t, err) < 0)
 		return -1;
+	rows = textfile_rows(t->file);
+	for (size_t i = 0; rows && i < t->facts.blocks; i++)
+		all += rows[i];
+	if (is_reservoir(t->o.method))
+		t->reservoir = reservoir_tuples(t, all);
 	spec = (struct order_spec){
 	    .method = stream ? SHUFFLE_NONE : t->o.method,
 	    .seed = t->o.seed,
 	    .nblock = t->facts.blocks,
-	    .block_rows = textfile_rows(t->file),
+	    .block_rows = rows,
 	    .buffer_blocks = stream ? 1 : t->facts.buffer_blocks,
 	    .block_bytes = t->block_bytes,
 	    .buffer_bytes = most_bytes(t),
 	    .part = stream ? (struct order_rank){0} : t->o.part,
 	};
 	t->order = order_new(&spec);
-	skip_records(t);
+	if (t->o.skip > 0)
+		skip_records(t, all);
 	return 0;
 }
 
@@ -618,9 +644,8 @@ run_reservoir_epoch(struct textshuffle *t, struct reservoir *r, uint64_t epoch,
 static int
 run_reservoir(struct textshuffle *t, struct error *err)
 {
-	struct reservoir_spec spec = {.method = t->o.method,
-				      .seed = t->o.seed,
-				      .tuples = reservoir_tuples(t)};
+	struct reservoir_spec spec = {
+	    .method = t->o.method, .seed = t->o.seed, .tuples = t->reservoir};
 	struct reservoir *r;
 	uint64_t e = t->at.epoch;
 	int ret = 0;

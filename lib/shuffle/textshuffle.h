@@ -8,9 +8,11 @@
  * corgipile, block and none: the tuples are records, the blocks those of
  * textfile.h; n is the buffer's bytes over those of a block and of the index
  * of its records, four bytes each.  Two buffers and 64 MB are what memory it
- * takes.  once and epoch are bucket.h's, with the memory of one buffer; window
- * and mrs are reservoir.h's, with as many records in the buffer as one of
- * corgipile would have.
+ * takes.  Where records are so long for a block that blocks differ much, a
+ * buffer has fewer.  once and epoch are bucket.h's, with the memory of one
+ * buffer; window and mrs are reservoir.h's, after a pass that counts: with as
+ * many records in the buffer as one of corgipile would have, or as many as fit
+ * in that memory though they be the longest; of mrs at most half of all.
  *
  * The order is a function of the options and the input's bytes alone.
  */

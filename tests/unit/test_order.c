@@ -244,6 +244,77 @@ mrs_steps(void)
 	free(seen);
 }
 
+/* A buffer of all leaves half of them to be seen in the first epoch. */
+static void
+mrs_of_a_buffer_for_all(void)
+{
+	const uint32_t few[] = {2, 0, 3}, one[] = {1};
+	struct order_spec s = {.method = SHUFFLE_MRS,
+			       .nblock = 3,
+			       .block_rows = few,
+			       .buffer_blocks = 3};
+	struct order *o = order_new(&s);
+	size_t n;
+
+	free(order_tuples(o, 0, &n));
+	CHECK_INT(n, 3);
+	free(order_tuples(o, 1, &n));
+	CHECK_INT(n, 6);
+	order_free(o);
+	s.nblock = 1;
+	s.block_rows = one;
+	o = order_new(&s);
+	for (uint64_t epoch = 0; epoch < 2; epoch++) {
+		free(order_tuples(o, epoch, &n));
+		CHECK_INT(n, 1);
+	}
+	order_free(o);
+}
+
+/* Where to begin behind so many tuples, as "epoch + rest", -1 for unknown. */
+static double
+skipped(struct order_skip k)
+{
+	if (!order_skip_epochs(&k))
+		return -1;
+	return k.epoch < k.end ? (double)k.epoch + (double)k.skip / 1000
+			       : (double)k.epoch + (k.skip > 0 ? .5 : 0);
+}
+
+static void
+skipping_epochs(void)
+{
+	struct order_skip k = {.method = SHUFFLE_CORGIPILE,
+			       .tuples = 10,
+			       .end = 1000000000,
+			       .skip = 34};
+
+	CHECK_NEAR(skipped(k), 3.004, 1e-9);
+	k.part = (struct order_rank){2, 3, false};
+	CHECK(skipped(k) == -1);
+	k.part.even = true; /* 4 of 10 */
+	CHECK_NEAR(skipped(k), 8.002, 1e-9);
+	k.skip = 1000000000000000000;
+	CHECK(skipped(k) == 1e9 + .5);
+	k.part.even = false;
+	CHECK(skipped(k) == 1e9 + .5);
+	k.method = SHUFFLE_ONCE;
+	k.skip = 4000000000;
+	CHECK(skipped(k) == 1e9);
+	k.skip = 34;
+	CHECK_NEAR(skipped(k), 8.002, 1e-9);
+	k = (struct order_skip){.method = SHUFFLE_MRS,
+				.tuples = 10,
+				.reservoir = 4,
+				.end = 100,
+				.skip = 5};
+	CHECK_NEAR(skipped(k), 0.005, 1e-9);
+	k.skip = 6 + 12 + 1;
+	CHECK_NEAR(skipped(k), 2.001, 1e-9);
+	k.tuples = k.reservoir = 0;
+	CHECK(skipped(k) == 100.5);
+}
+
 /* A tuple cannot leave the window before B - 1 others have entered. */
 static void
 window_reach(void)
@@ -462,6 +533,9 @@ main(void)
 		  no_small_last_buffer);
 	check_run("mrs takes m - B steps, then twice that, one for one",
 		  mrs_steps);
+	check_run("mrs keeps half of the tuples at most",
+		  mrs_of_a_buffer_for_all);
+	check_run("whole epochs are passed over by division", skipping_epochs);
 	check_run("window lets no tuple leave before it entered", window_reach);
 	check_run("ranks share an epoch, even ones to a tuple", ranks_share);
 	check_run("there may be more ranks than tuples",

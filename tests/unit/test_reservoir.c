@@ -79,9 +79,12 @@ same_as_order(enum shuffle_method method, size_t m, size_t n)
 {
 	struct reservoir_spec spec = {method, SEED, STREAM,
 				      order_buffer_tuples(m, n, m), 0};
-	struct reservoir *r = reservoir_new(&spec);
+	struct reservoir *r;
 	struct error err = ERROR_NONE;
 
+	if (method == SHUFFLE_MRS)
+		spec.tuples = order_mrs_tuples(m, spec.tuples);
+	r = reservoir_new(&spec);
 	for (uint64_t epoch = 0; epoch < 3; epoch++) {
 		struct strbuf got = STRBUF_INIT;
 		struct strbuf want = expected(method, m, n, epoch);
@@ -113,6 +116,9 @@ mrs_is_that_of_order(void)
 	same_as_order(SHUFFLE_MRS, 100, 1);
 	same_as_order(SHUFFLE_MRS, 100, 99);
 	same_as_order(SHUFFLE_MRS, 100, 1000);
+	same_as_order(SHUFFLE_MRS, 2, 2);
+	same_as_order(SHUFFLE_MRS, 1, 1);
+	same_as_order(SHUFFLE_MRS, 0, 1);
 }
 
 /* The last of three epochs, with only the one before run for it. */
