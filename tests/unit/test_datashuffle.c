@@ -76,7 +76,24 @@ spec_of(enum shuffle_method method, bool csv)
 
 /* --- running --- */
 
-/* What a run writes is appended to out. */
+/* Bytes that were written before a state, 0 if it has none. */
+static off_t
+bytes_before(const char *path)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+	const char *at;
+	off_t n = 0;
+
+	if (io_read_file(path, 0, &text, &err) == 0 &&
+	    (at = strstr(text.buf, "\"bytes\":")) != NULL)
+		n = (off_t)strtoll(at + strlen("\"bytes\":"), NULL, 10);
+	strbuf_release(&text);
+	return n;
+}
+
+/* What a run writes is appended to out; where it goes on, to a file that has
+ * what was written before. */
 static int
 run(const struct datashuffle_spec *spec, struct strbuf *out, struct error *err)
 {
@@ -84,17 +101,20 @@ run(const struct datashuffle_spec *spec, struct strbuf *out, struct error *err)
 	struct datashuffle *d;
 	char name[] = "/tmp/kp-datashuffle-out-XXXXXX";
 	int fd = mkstemp(name), ret = -1;
+	off_t before = spec->resume ? bytes_before(spec->resume) : 0;
 	size_t n;
 
 	unlink(name);
+	CHECK_INT(ftruncate(fd, before), 0);
+	lseek(fd, before, SEEK_SET);
 	*err = ERROR_NONE;
 	d = datashuffle_new(spec, err);
 	ret = d ? datashuffle_run(d, fd, "out", &stats, err) : -1;
 	datashuffle_free(d);
-	n = (size_t)lseek(fd, 0, SEEK_END);
+	n = (size_t)(lseek(fd, 0, SEEK_END) - before);
 	if (ret == 0)
 		CHECK_INT(stats.bytes_written, n);
-	CHECK_INT(pread(fd, strbuf_extend(out, n), n, 0), n);
+	CHECK_INT(pread(fd, strbuf_extend(out, n), n, before), n);
 	close(fd);
 	return ret;
 }
