@@ -660,7 +660,7 @@ same_holdout() {
 	for page in kp-select kp-predict kp-report; do
 		sed -n 's/^\.Dl \$ //p' "$ROOT/man/$page.1"
 	done >examples
-	equal "$(wc -l <examples)" 8
+	equal "$(wc -l <examples)" 9
 	while read -r line; do
 		bash -eo pipefail -c "$line" >out || { echo "$line"; false; }
 		equal "$([ -s out ] || [ "${line##* -o }" != "$line" ] ||
