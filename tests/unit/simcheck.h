@@ -65,7 +65,7 @@ simcheck_job_init(struct simcheck_job *j, const struct sim_spec *s, uint32_t g,
 {
 	const struct partition *pt = s->partition;
 	bool mtp = pt->spec.strategy == STRATEGY_MTP;
-	uint64_t train = 0, holdout = 0, rows = 0;
+	uint64_t train = 0, holdout = 0;
 
 	j->nshard = mtp ? 1 : partition_nholder(pt, s->rows, g);
 	j->walks = p->cost->pattern == PATTERN_SEQUENTIAL;
@@ -80,7 +80,6 @@ simcheck_job_init(struct simcheck_job *j, const struct sim_spec *s, uint32_t g,
 
 		if (!mtp)
 			h = partition_holder(pt, s->rows, g, k);
-		rows += h.end - h.first;
 		c->worker = h.worker;
 		c->epochs_all = simcheck_passes(s, p);
 		/* floor(end m / n) - floor(first m / n), small numbers */
