@@ -309,6 +309,11 @@ check_blocks(const char *operand, struct error *err)
 		return error_set(err, EXIT_USAGE,
 				 "--patience does not go with --blocks: a "
 				 "stream is learnt from as it comes");
+	if (strncmp(po.search, "halving", 7) == 0)
+		return error_set(err, EXIT_USAGE,
+				 "--search %s does not go with --blocks: a "
+				 "stream is learnt from as it comes",
+				 po.search);
 	if (po.shuffle || po.buffer)
 		return error_set(err, EXIT_USAGE,
 				 "%s does not go with --blocks: a stream has "

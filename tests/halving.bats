@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Configs that end early by their hold-out values: patience.
+# Configs that end early by their hold-out values: patience, and successive
+# halving.
 
 load helper
 load run_helper
@@ -144,4 +145,140 @@ patient() {
 	[ "$stderr" = "kp-train: --patience does not go with --blocks: a stream is learnt from as it comes" ]
 	run -2 --separate-stderr kp-plan "${lbfgs[@]}" --patience 0 x
 	[ "${stderr_lines[0]}" = "kp-plan: --patience: not a whole number from 1 to 1000000: \"0\"" ]
+}
+
+# --- successive halving ---
+
+halved=("${lbfgs[@]:0:2}" --param l2=log:1e-6:1e-1 --param l1=log:1e-6:1e-1
+    --epochs 27)
+walked=(--learner logistic --param solver=sgd
+    --param learning_rate=log:0.001:3 --param l2=log:1e-6:1e-1)
+
+# cut FULL HALVED H ETA: in HALVED.jsonl those configs ended at rungs that must
+# have by the values in FULL.jsonl, of the same configs without halving
+cut() {
+	cat >cut.py <<-'END'
+	import json, sys
+	cap, eta = int(sys.argv[3]), int(sys.argv[4])
+	def read(name):
+	    steps, done = {}, {}
+	    for line in open(name):
+	        t = json.loads(line)
+	        key = t["group"], t["config"]
+	        if t["status"] == "step":
+	            steps.setdefault(key, {})[t["epoch"]] = t["metrics"]["logloss"]
+	        else:
+	            done[key] = t
+	    return steps, done
+	steps, full = read(sys.argv[1])
+	_, halved = read(sys.argv[2])
+	lost = 0
+	for group in sorted({g for g, _ in steps}):
+	    left = sorted(c for g, c in full if g == group)
+	    n, k = len(left), 0
+	    while n > 1:
+	        n, k = -(-n // eta), k + 1
+	    rung = max(1, cap // eta ** k)
+	    while len(left) > 1 and rung < cap:
+	        def worth(c):
+	            t = full[group, c]
+	            return t["metrics"]["logloss"] if t["epoch"] <= rung \
+	                else steps[group, c][rung]
+	        order = sorted(left, key=lambda c: (worth(c), c))
+	        keep = -(-len(left) // eta)
+	        for c in order[keep:]:
+	            if full[group, c]["epoch"] <= rung:
+	                continue
+	            t = halved[group, c]
+	            assert (t["status"], t["reason"]) == ("early", "halving"), t
+	            assert t["epoch"] == rung, (t, rung)
+	            assert t["metrics"]["logloss"] == worth(c), t
+	            lost += 1
+	        left, rung = order[:keep], rung * eta
+	    for c in left:
+	        assert halved[group, c]["metrics"] == full[group, c]["metrics"]
+	assert lost > 0
+	END
+	python3 cut.py "$1.jsonl" "$2.jsonl" "$3" "$4"
+}
+
+@test "at every rung those go on that are the best on the hold-out rows" {
+	need python3
+	bundle full 2 gl "${halved[@]}" --search random:9
+	bundle half 2 gl "${halved[@]}" --search halving:9
+	cut full half 27 3
+	bundle all 1 gl "${walked[@]}" --search random:10
+	bundle some 1 gl "${walked[@]}" --search halving:10:2
+	cut all some 20 2
+	kp-select half >/dev/null
+}
+
+@test "halving gives the same models however many workers there are" {
+	bundle l1 1 gl "${halved[@]}" --search halving:grid:3
+	for strategy in gl mop dp; do
+		bundle "l$strategy" 3 "$strategy" "${halved[@]}" \
+		    --search halving:grid:3
+		cmp l1.kpm "l$strategy.kpm"
+	done
+	bundle s1 1 gtp "${walked[@]}" --search halving:12
+	bundle s3 3 gtp "${walked[@]}" --search halving:12
+	cmp s1.kpm s3.kpm
+}
+
+@test "models that hop or are trained together are halved too" {
+	for strategy in gl mop dp; do
+		bundle "$strategy" 3 "$strategy" "${walked[@]}" \
+		    --search halving:12
+		[ "$(grep -c '"reason":"halving"' "$strategy.jsonl")" = 88 ]
+		[ "$(grep -c '"reason":"epochs used up"' "$strategy.jsonl")" = 8 ]
+	done
+}
+
+@test "a halved run that is killed goes on to the same bytes" {
+	bundle l 3 gl "${halved[@]}" --search halving:30 --pack-width 2
+	struck lk 3 gl "${halved[@]}" --search halving:30 --pack-width 2
+	cmp l.kpm lk.kpm
+	for strategy in gl dp gtp; do
+		bundle "$strategy" 3 "$strategy" "${walked[@]}" \
+		    --search halving:12 --epochs 40
+		struck "k$strategy" 3 "$strategy" "${walked[@]}" \
+		    --search halving:12 --epochs 40
+		cmp "$strategy.kpm" "k$strategy.kpm"
+	done
+}
+
+@test "halving and patience go together" {
+	bundle s 1 gtp "${walked[@]}" --search halving:12 --patience 2
+	struck k 3 gtp "${walked[@]}" --search halving:12 --patience 2
+	cmp s.kpm k.kpm
+	grep -q '"reason":"halving"' s.jsonl
+	grep -q '"reason":"no better for 2 epochs"' s.jsonl
+}
+
+@test "halving does a part of the work" {
+	bundle full 2 gl "${walked[@]}" --search random:12
+	bundle half 2 gl "${walked[@]}" --search halving:12
+	full=$(grep -c '"step"' full.jsonl)
+	half=$(grep -c '"step"' half.jsonl)
+	echo "$half of $full epochs"
+	[ $((half * 3)) -lt "$full" ]
+}
+
+@test "halving is refused where it means nothing" {
+	kp-partition -p 2 --strategy mtp small >mtp.part
+	run -2 --separate-stderr kp-plan "${walked[@]}" --search halving:9 \
+	    mtp.part
+	[ "$stderr" = "kp-plan: --search halving:9 does not go with --strategy mtp: there no worker has all configs of a group to compare" ]
+	run -2 --separate-stderr kp-train --blocks - -o run "${walked[@]}" \
+	    --search halving:9 </dev/null
+	[ "$stderr" = "kp-train: --search halving:9 does not go with --blocks: a stream is learnt from as it comes" ]
+	kp-partition -p 2 small >gl.part
+	run -2 --separate-stderr kp-plan "${walked[@]}" --search halving gl.part
+	[ "$stderr" = "kp-plan: --search halving: of what? (halving:N, halving:grid)" ]
+	run -2 --separate-stderr kp-plan "${walked[@]}" --search halving:9:1 \
+	    gl.part
+	[ "$stderr" = "kp-plan: --search halving:9:1: not a whole number from 2 to 1000: \"1\"" ]
+	run -2 --separate-stderr kp-plan "${walked[@]}" --search halving:x \
+	    gl.part
+	[ "$stderr" = "kp-plan: --search halving:x: not a whole number from 1 to 100000: \"x\"" ]
 }

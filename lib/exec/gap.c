@@ -42,6 +42,8 @@ checkpoint(struct gap *g, struct error *err)
 		for (const struct gaptask *t = list[i]; t; t = t->next)
 			if (gaptask_has_state(t, g->o->worker))
 				ledger_states(&g->ledger, t);
+	if (g->rungs)
+		rungs_journal(g->rungs, g->ledger.journal);
 	ledger_close_unit(&g->ledger);
 	if (journal_flush(g->ledger.journal, true, err))
 		return -1;
@@ -198,6 +200,8 @@ gap_end_shared(struct gap *g, struct shared *s, struct error *err)
 			gap_drop_task(g, t);
 	}
 	drop_shared(g, s);
+	if (g->rungs)
+		rungs_forget(g->rungs, s->shard.group);
 	return send_end(g, s, err) || gapturn_ended(g, s, err) ? -1 : 0;
 }
 
@@ -216,6 +220,17 @@ gap_configs_finished(struct gap *g, uint32_t group, size_t n, struct error *err)
 	return 0;
 }
 
+/* The packs of a group that are in training. */
+static uint32_t
+going_packs(const struct gap *g, uint32_t group)
+{
+	size_t n, going;
+
+	if (g->rungs && rungs_packs(g->rungs, group, &n, &going) && going > 0)
+		return (uint32_t)going;
+	return gap_packs(g, group);
+}
+
 struct gaptask *
 gap_new_task(struct gap *g, struct held *h, uint32_t pack,
 	     const uint32_t *config, uint32_t n, struct error *err)
@@ -223,6 +238,8 @@ gap_new_task(struct gap *g, struct held *h, uint32_t pack,
 	uint32_t group = h->shard.group;
 	struct gaptask *t = gaptask_new(g->plan, h, pack, config, n, err);
 
+	if (t)
+		t->npack = going_packs(g, group);
 	/* What is wrong with the data of one group is no matter of others. */
 	if (t == NULL && err->code == EXIT_DATA) {
 		if (ledger_unstarted(&g->ledger, group, config, n, err) == 0)
@@ -312,11 +329,76 @@ gap_unfinished(const struct gap *g, uint32_t group, const struct plan_pack *p,
 	return n;
 }
 
+const struct trial_state *
+gap_state(const struct gap *g, uint32_t group, uint32_t config)
+{
+	const struct trial_state *s =
+	    g->rungs ? rungs_state(g->rungs, group, config) : NULL;
+
+	return s ? s : resume_state(g->resume, group, config);
+}
+
+const struct plan_pack *
+gap_now_packs(const struct gap *g, uint32_t group, bool split, size_t *n)
+{
+	size_t going;
+	const struct plan_pack *p =
+	    g->rungs ? rungs_packs(g->rungs, group, n, &going) : NULL;
+
+	return p ? p : plan_packs(g->plan, group, split, n);
+}
+
+/* Whether a pack is one of configs that have lost at a rung. */
+static bool
+has_lost(const struct gap *g, uint32_t group, uint32_t pack)
+{
+	size_t n, going;
+
+	return g->rungs && rungs_packs(g->rungs, group, &n, &going) &&
+	       pack >= going;
+}
+
+int
+gap_ready(struct gap *g, uint32_t group, const struct plan_pack *p,
+	  uint32_t config[PACK_LANES_MAX], struct error *err)
+{
+	uint32_t n = gap_unfinished(g, group, p, config), ready = 0;
+	uint32_t rung = g->rungs ? rungs_epoch(g->rungs, group) : UINT32_MAX;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct trial_state *s = gap_state(g, group, config[i]);
+
+		if (s == NULL || s->at.epoch < rung)
+			config[ready++] = config[i];
+		else if (rungs_state(g->rungs, group, config[i]) == NULL &&
+			 rungs_park(g->rungs, s, err))
+			return -1;
+	}
+	return (int)ready;
+}
+
+void
+gap_configs_parked(struct gap *g, uint32_t group, size_t n)
+{
+	struct shared *s = gap_find_shared(g, group);
+
+	if (s == NULL || n == 0)
+		return;
+	s->running -= n;
+	gapturn_finished(g, s);
+}
+
 int
 gap_start_pack(struct gap *g, struct held *h, uint32_t pack,
 	       const uint32_t *config, uint32_t n, struct error *err)
 {
-	if (plan_ops(g->plan, config[0])->pattern == PATTERN_SEQUENTIAL)
+	bool walks =
+	    plan_ops(g->plan, config[0])->pattern == PATTERN_SEQUENTIAL;
+
+	if (has_lost(g, h->shard.group, pack))
+		return (walks ? gapwalk_end : gapsum_end)(g, h, pack, config, n,
+							  err);
+	if (walks)
 		return gapwalk_start(g, h, pack, config, n, err);
 	return gapsum_start(g, h, pack, config, n, err);
 }
@@ -347,29 +429,46 @@ start_task(struct gap *g, const struct shard *s, uint32_t pack,
 
 /* The next pack of the jobs; g->whole_task stays NULL at the end, and where
  * shared groups have to end first. */
+/* All packs of the job have been trained: whether there are others now, of
+ * configs that were parked.  If not, it is forgotten. */
+static bool
+job_goes_on(struct gap *g, const struct job *j)
+{
+	g->next_pack = 0;
+	if (g->rungs && rungs_next(g->rungs, j->shard.group, false))
+		return true;
+	if (g->rungs)
+		rungs_forget(g->rungs, j->shard.group);
+	held_free(g->whole_held);
+	g->whole_held = NULL;
+	return false;
+}
+
 static int
 start_job(struct gap *g, struct error *err)
 {
-	const struct plan_pack *packs = g->plan->set[0].pack;
-
 	if (g->one_group && g->nended < g->nshared)
 		return 0;
 	while (g->whole_task == NULL && g->next_job < g->njob) {
 		const struct job *j = &g->job[g->next_job];
-		uint32_t config[PACK_LANES_MAX], n, k;
+		uint32_t config[PACK_LANES_MAX], k;
+		size_t end;
+		const struct plan_pack *packs =
+		    gap_now_packs(g, j->shard.group, false, &end);
+		int n;
 
+		if (!g->rungs)
+			end = j->end_pack;
 		if (g->next_pack < j->pack)
 			g->next_pack = j->pack;
-		if (g->next_pack == j->end_pack) {
-			held_free(g->whole_held);
-			g->whole_held = NULL;
-			g->next_pack = 0;
-			g->next_job++;
+		if (g->next_pack == end) {
+			g->next_job += !job_goes_on(g, j);
 			continue;
 		}
 		k = g->next_pack++;
-		n = gap_unfinished(g, j->shard.group, &packs[k], config);
-		if (n > 0 && start_task(g, &j->shard, k, config, n, err))
+		n = gap_ready(g, j->shard.group, &packs[k], config, err);
+		if (n < 0 || (n > 0 && start_task(g, &j->shard, k, config,
+						  (uint32_t)n, err)))
 			return -1;
 	}
 	return 0;
@@ -643,12 +742,16 @@ gap_open(struct gap *g, struct error *err)
 	else
 		partition_shards(&p->partition, g->group_rows, g->o->worker,
 				 take_shard, g);
+	if (p->space.eta > 0)
+		g->rungs = rungs_new(p, g->index, g->ledger.by);
+	g->ledger.rungs = g->rungs;
 	g->resume =
 	    resume_read(&(struct resume_spec){.run = g->o->run,
 					      .plan_identity = identity,
 					      .ngroup = n,
 					      .nconfig = p->space.nconfig,
 					      .owns = owns,
+					      .rungs = g->rungs,
 					      .ctx = g},
 			err);
 	if (g->resume == NULL)
@@ -674,6 +777,7 @@ gap_release(struct gap *g)
 	free(g->shared);
 	free(g->job);
 	resume_free(g->resume);
+	rungs_free(g->rungs);
 	free(g->owned);
 	free(g->mine);
 	free(g->ledger.best);

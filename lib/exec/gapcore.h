@@ -61,6 +61,7 @@ struct gap {
 	bool one_pack;	      /* of a shared group at a time */
 	bool one_group;	      /* that is shared at a time, in order (dp) */
 	struct resume *resume;
+	struct rungs *rungs; /* NULL: no halving */
 	struct ledger ledger;
 
 	struct shared *shared;
@@ -108,6 +109,18 @@ struct gaptask *gap_new_task(struct gap *g, struct held *h, uint32_t pack,
 uint32_t gap_unfinished(const struct gap *g, uint32_t group,
 			const struct plan_pack *p,
 			uint32_t config[PACK_LANES_MAX]);
+/* As gap_unfinished(), but configs that are at the next rung already, or beyond
+ * it, are parked. */
+int gap_ready(struct gap *g, uint32_t group, const struct plan_pack *p,
+	      uint32_t config[PACK_LANES_MAX], struct error *err);
+/* The packs of an owned group as they are now: of the plan, or since a rung. */
+const struct plan_pack *gap_now_packs(const struct gap *g, uint32_t group,
+				      bool split, size_t *n);
+/* Where a config goes on from, NULL: it has not begun. */
+const struct trial_state *gap_state(const struct gap *g, uint32_t group,
+				    uint32_t config);
+/* n more configs of an owned group are parked. */
+void gap_configs_parked(struct gap *g, uint32_t group, size_t n);
 /* A pack of a group that this worker owns, at its first pass. */
 int gap_start_pack(struct gap *g, struct held *h, uint32_t pack,
 		   const uint32_t *config, uint32_t n, struct error *err);
@@ -127,20 +140,31 @@ int gap_end_shared(struct gap *g, struct shared *s, struct error *err);
 /* The n configs of a pack of a group that this worker owns. */
 int gapsum_start(struct gap *g, struct held *h, uint32_t pack,
 		 const uint32_t *config, uint32_t n, struct error *err);
+/* The same of configs that have lost at a rung: their last score. */
+int gapsum_end(struct gap *g, struct held *h, uint32_t pack,
+	       const uint32_t *config, uint32_t n, struct error *err);
 int gapsum_pass(struct gap *g, struct gaptask *t, struct error *err);
 int gapsum_request(struct gap *g, const struct message *m, struct error *err);
 int gapsum_reply(struct gap *g, const struct message *m, struct error *err);
 
 /* --- gapwatch.c --- */
 /* Algebraic: before the update that a pass is for. */
-void gapwatch_before(struct gaptask *t);
+void gapwatch_before(const struct gap *g, struct gaptask *t);
 /* After it, or after an epoch has been scored: what follows for the lane from
- * its hold-out value.  It may end early, which its report then says. */
+ * its hold-out value.  It may end early, which its report then says, or be at
+ * a rung, which t->parked does. */
 void gapwatch_judge(const struct gap *g, struct gaptask *t, uint32_t lane);
 /* The lane has ended: its pack goes back to the model that is kept, if there
  * is one, and its report is of that. */
 int gapwatch_restore(struct gap *g, struct gaptask *t, uint32_t lane,
 		     struct error *err);
+
+/* Parks the lanes t->parked; how many. */
+int gapwatch_park(struct gap *g, const struct gaptask *t, struct error *err);
+/* The lanes, whose states have been loaded, go on from a rung, or from where a
+ * crash left them; or have lost there. */
+void gapwatch_go_on(struct gap *g, struct gaptask *t);
+void gapwatch_lose(struct gap *g, struct gaptask *t);
 
 /* --- gapturn.c --- */
 /* What may start first. */
@@ -156,6 +180,8 @@ int gapturn_message(struct gap *g, const struct message *m, struct error *err);
 /* --- gapwalk.c --- */
 int gapwalk_start(struct gap *g, struct held *h, uint32_t pack,
 		  const uint32_t *config, uint32_t n, struct error *err);
+int gapwalk_end(struct gap *g, struct held *h, uint32_t pack,
+		const uint32_t *config, uint32_t n, struct error *err);
 int gapwalk_pass(struct gap *g, struct gaptask *t, struct error *err);
 /* TAG_HOP, TAG_EPOCH, TAG_SCORE, TAG_SCORES */
 int gapwalk_message(struct gap *g, const struct message *m, struct error *err);

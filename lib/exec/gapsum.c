@@ -58,18 +58,26 @@ send_reply(struct gap *g, const struct gaptask *t, struct error *err)
 static int
 drop_lanes(struct gap *g, struct gaptask *t, uint32_t ended, struct error *err)
 {
-	uint32_t group = t->held->shard.group, before = t->n, left;
+	uint32_t group = t->held->shard.group, left;
+	size_t finished = (size_t)__builtin_popcount(ended);
+	int parked = gapwatch_park(g, t, err);
 
+	if (parked < 0)
+		return -1;
 	for (uint32_t i = 0; i < t->n; i++) {
 		if ((ended >> i & 1) && ledger_lane(&g->ledger, t, i, err))
 			return -1;
 	}
-	left = gaptask_drop(t, ended);
+	left = gaptask_drop(t, ended | t->parked);
+	t->parked = 0;
 	if (left == 0)
 		gap_drop_task(g, t);
 	else if (begin_pass(g, t, PASS_TRAIN, 0, err))
 		return -1;
-	return gap_configs_finished(g, group, before - left, err);
+	if (gap_configs_finished(g, group, finished, err))
+		return -1;
+	gap_configs_parked(g, group, (size_t)parked);
+	return 0;
 }
 
 /* All sums of a training pass are in, at the owner. */
@@ -79,7 +87,7 @@ task_update(struct gap *g, struct gaptask *t, struct error *err)
 	uint32_t ended = 0, failed = 0;
 
 	if (t->watched)
-		gapwatch_before(t);
+		gapwatch_before(g, t);
 	t->ops->update(t->pack, t->partial, t->report);
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct lane_report *r = &t->report[i];
@@ -96,7 +104,7 @@ task_update(struct gap *g, struct gaptask *t, struct error *err)
 			 gapwatch_restore(g, t, i, err))
 			return -1;
 	}
-	if (ended == 0)
+	if (ended == 0 && t->parked == 0)
 		return begin_pass(g, t, PASS_TRAIN, 0, err);
 	if (ended == failed)
 		return drop_lanes(g, t, ended, err);
@@ -123,8 +131,7 @@ load_states(struct gap *g, struct gaptask *t, struct error *err)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
 		uint32_t group = t->held->shard.group;
-		const struct trial_state *s =
-		    resume_state(g->resume, group, t->config[i]);
+		const struct trial_state *s = gap_state(g, group, t->config[i]);
 
 		if (s && gaptask_load(t, i, s->state, s->n))
 			return gaptask_bad_state(t, i, g->o->run, err);
@@ -132,9 +139,10 @@ load_states(struct gap *g, struct gaptask *t, struct error *err)
 	return 0;
 }
 
-int
-gapsum_start(struct gap *g, struct held *h, uint32_t pack,
-	     const uint32_t *config, uint32_t n, struct error *err)
+/* A task with its states loaded; NULL as gap_new_task(). */
+static struct gaptask *
+open_task(struct gap *g, struct held *h, uint32_t pack, const uint32_t *config,
+	  uint32_t n, struct error *err)
 {
 	struct gaptask *t = gap_new_task(g, h, pack, config, n, err);
 	struct shared *s = gap_find_shared(g, h->shard.group);
@@ -142,12 +150,37 @@ gapsum_start(struct gap *g, struct held *h, uint32_t pack,
 	const struct holders alone = {.worker = &own, .n = 1};
 
 	if (t == NULL)
-		return err->code ? -1 : 0;
+		return NULL;
 	gaptask_place(t, s ? &s->holders : &alone);
 	gap_add_task(g, t);
-	if (load_states(g, t, err))
-		return -1;
+	return load_states(g, t, err) ? NULL : t;
+}
+
+int
+gapsum_start(struct gap *g, struct held *h, uint32_t pack,
+	     const uint32_t *config, uint32_t n, struct error *err)
+{
+	struct gaptask *t = open_task(g, h, pack, config, n, err);
+
+	if (t == NULL)
+		return err->code ? -1 : 0;
+	gapwatch_go_on(g, t);
 	return begin_pass(g, t, PASS_TRAIN, 0, err);
+}
+
+int
+gapsum_end(struct gap *g, struct held *h, uint32_t pack, const uint32_t *config,
+	   uint32_t n, struct error *err)
+{
+	struct gaptask *t = open_task(g, h, pack, config, n, err);
+
+	if (t == NULL)
+		return err->code ? -1 : 0;
+	gapwatch_lose(g, t);
+	for (uint32_t i = 0; i < n; i++)
+		if (gapwatch_restore(g, t, i, err))
+			return -1;
+	return begin_pass(g, t, PASS_FINAL, (1u << n) - 1, err);
 }
 
 struct pass {
@@ -215,7 +248,7 @@ gapsum_request(struct gap *g, const struct message *m, struct error *err)
 
 	if (gap_request_get(&r, &c) ||
 	    (s = gap_find_shared(g, r.group)) == NULL ||
-	    r.pack >= gap_packs(g, r.group))
+	    r.pack >= g->plan->space.nconfig)
 		return gap_nonsense(m->from, err);
 	for (uint32_t i = 0; i < r.n; i++) {
 		if (r.config[i] >= g->plan->space.nconfig)

@@ -69,7 +69,8 @@ struct gaptask_step {
 
 struct gaptask {
 	struct held *held;
-	uint32_t pack_number;		 /* of the plan */
+	uint32_t pack_number;		 /* of the plan, or since a rung */
+	uint32_t npack;			 /* of how many, if it walks */
 	uint32_t config[PACK_LANES_MAX]; /* of the lanes, [n] */
 	uint32_t n;
 	struct view *view;
@@ -96,6 +97,7 @@ struct gaptask {
 
 	/* patience, halving */
 	bool watched;
+	uint32_t parked; /* owner: lanes that wait at a rung from here on */
 	bool last; /* PASS_SCORE: of the models that are kept, and no more */
 	struct watch watch[PACK_LANES_MAX];
 	/* owner, Algebraic: lanes that may keep the point of this pass, as

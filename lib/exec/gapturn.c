@@ -126,27 +126,52 @@ gapturn_ended(struct gap *g, struct shared *s, struct error *err)
 	return g->one_group ? pass_turn(g, s->shard.group + 1, err) : 0;
 }
 
+/* Of the packs there are. */
 static int
-start_packs(struct gap *g, struct shared *s, struct error *err)
+start_now_packs(struct gap *g, struct shared *s, struct error *err)
 {
 	size_t npack;
 	const struct plan_pack *packs =
-	    plan_packs(g->plan, s->shard.group, true, &npack);
+	    gap_now_packs(g, s->shard.group, true, &npack);
 
 	while (!s->ended && s->next_pack < npack &&
 	       (!g->one_pack || s->running == 0)) {
 		uint32_t config[PACK_LANES_MAX], k = s->next_pack++;
-		uint32_t n =
-		    gap_unfinished(g, s->shard.group, &packs[k], config);
+		int n = gap_ready(g, s->shard.group, &packs[k], config, err);
 
+		if (n < 0)
+			return -1;
 		if (n == 0)
 			continue;
-		s->running += n;
+		s->running += (size_t)n;
 		if (gap_hold_shared(g, s, err) ||
-		    gap_start_pack(g, s->held, k, config, n, err))
+		    gap_start_pack(g, s->held, k, config, (uint32_t)n, err))
 			return -1;
 	}
 	return 0;
+}
+
+static bool
+all_parked(const struct gap *g, const struct shared *s)
+{
+	size_t npack;
+
+	gap_now_packs(g, s->shard.group, true, &npack);
+	return g->rungs && !s->ended && s->running == 0 &&
+	       s->next_pack == npack;
+}
+
+static int
+start_packs(struct gap *g, struct shared *s, struct error *err)
+{
+	for (;;) {
+		if (start_now_packs(g, s, err))
+			return -1;
+		if (!all_parked(g, s) ||
+		    !rungs_next(g->rungs, s->shard.group, true))
+			return 0;
+		s->next_pack = 0;
+	}
 }
 
 int

@@ -36,6 +36,7 @@ gapwalk_of(const struct gaptask *t, struct gap_walk *w)
 {
 	*w = (struct gap_walk){.group = t->held->shard.group,
 			       .pack = t->pack_number,
+			       .npack = t->npack,
 			       .at = t->at,
 			       .ended = t->ended,
 			       .failed = t->failed,
@@ -74,8 +75,7 @@ send_hop(struct gap *g, const struct shared *s, const struct gaptask *t,
 {
 	const struct schedule_walk walk = {.order = g->plan->schedule.order,
 					   .nholder = s->holders.n,
-					   .npack =
-					       gap_packs(g, s->shard.group),
+					   .npack = t->npack,
 					   .pack = t->pack_number};
 	uint32_t to =
 	    s->holders.worker[schedule_holder(&walk, t->at.epoch, t->at.leg)];
@@ -242,9 +242,9 @@ finish_lanes(struct gap *g, const struct gaptask *t, uint32_t ended,
 }
 
 /* What follows for a watched task from its scores: t->ended gets all lanes that
- * go no further here; how many configs are finished. */
+ * go no further here; how many configs are finished, and parked. */
 static int
-judge_epoch(struct gap *g, struct gaptask *t, uint32_t *finished,
+judge_epoch(struct gap *g, struct gaptask *t, uint32_t *finished, int *parked,
 	    struct error *err)
 {
 	uint32_t ended = 0;
@@ -253,8 +253,12 @@ judge_epoch(struct gap *g, struct gaptask *t, uint32_t *finished,
 		gapwatch_judge(g, t, i);
 		ended |= (uint32_t)(t->report[i].status != LANE_STEP) << i;
 	}
+	*parked = gapwatch_park(g, t, err);
+	if (*parked < 0)
+		return -1;
 	*finished = (uint32_t)__builtin_popcount(t->failed);
-	t->ended = ended;
+	t->ended = ended | t->parked;
+	t->parked = 0;
 	return finish_lanes(g, t, ended & ~t->failed, err);
 }
 
@@ -264,7 +268,7 @@ epoch_scored(struct gap *g, struct gaptask *t, struct error *err)
 {
 	struct shared *s = gap_find_shared(g, t->held->shard.group);
 	uint32_t group = t->held->shard.group, finished, left;
-	int rc = 0;
+	int rc = 0, parked = 0;
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (!t->last && t->report[i].counted &&
@@ -274,13 +278,13 @@ epoch_scored(struct gap *g, struct gaptask *t, struct error *err)
 			return -1;
 	}
 	finished = (uint32_t)__builtin_popcount(t->ended);
-	if (t->watched && !t->last && judge_epoch(g, t, &finished, err))
+	if (t->watched && !t->last &&
+	    judge_epoch(g, t, &finished, &parked, err))
 		return -1;
-	if (t->together)
-		return gapdp_next(g, t, err) ||
-			       gap_configs_finished(g, group, finished, err)
-			   ? -1
-			   : 0;
+	if (t->together) {
+		rc = gapdp_next(g, t, err);
+		goto out;
+	}
 	left = gaptask_drop(t, t->ended);
 	t->ended = t->failed = 0;
 	/* Another worker is about to build on what is recorded here. */
@@ -291,7 +295,11 @@ epoch_scored(struct gap *g, struct gaptask *t, struct error *err)
 		begin_walk(t, t->at);
 	else
 		gap_drop_task(g, t);
-	return rc ? -1 : gap_configs_finished(g, group, finished, err);
+out:
+	if (rc || gap_configs_finished(g, group, finished, err))
+		return -1;
+	gap_configs_parked(g, group, (size_t)parked);
+	return 0;
 }
 
 /* After the own rows or another's scores. */
@@ -399,11 +407,12 @@ start_walk(struct gap *g, struct gaptask *t, const struct trial_state *from,
 
 	for (uint32_t i = 0; i < t->n && from; i++) {
 		const struct trial_state *st =
-		    resume_state(g->resume, t->held->shard.group, t->config[i]);
+		    gap_state(g, t->held->shard.group, t->config[i]);
 
 		if (gaptask_load(t, i, st->state, st->n))
 			return gaptask_bad_state(t, i, g->o->run, err);
 	}
+	gapwatch_go_on(g, t);
 	begin_walk(t, at);
 	if (s == NULL)
 		return 0;
@@ -435,7 +444,7 @@ gapwalk_start(struct gap *g, struct held *h, uint32_t pack,
 	bool started[PACK_LANES_MAX] = {false};
 
 	for (uint32_t i = 0; i < n; i++)
-		state[i] = resume_state(g->resume, h->shard.group, config[i]);
+		state[i] = gap_state(g, h->shard.group, config[i]);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t some[PACK_LANES_MAX], m = 0;
 		struct gaptask *t;
@@ -460,6 +469,31 @@ gapwalk_start(struct gap *g, struct held *h, uint32_t pack,
 	return 0;
 }
 
+int
+gapwalk_end(struct gap *g, struct held *h, uint32_t pack,
+	    const uint32_t *config, uint32_t n, struct error *err)
+{
+	struct gaptask *t = gap_new_task(g, h, pack, config, n, err);
+	int rc = 0;
+
+	if (t == NULL)
+		return err->code ? -1 : 0;
+	for (uint32_t i = 0; rc == 0 && i < n; i++) {
+		const struct trial_state *s =
+		    gap_state(g, h->shard.group, config[i]);
+
+		t->at = s->at;
+		if (gaptask_load(t, i, s->state, s->n))
+			rc = gaptask_bad_state(t, i, g->o->run, err);
+	}
+	if (rc == 0) {
+		gapwatch_lose(g, t);
+		rc = finish_lanes(g, t, (1u << n) - 1, err);
+	}
+	gaptask_free(t);
+	return rc;
+}
+
 /* --- messages in --- */
 
 struct gaptask *
@@ -482,8 +516,10 @@ gapwalk_task_of_states(struct gap *g, const struct gap_walk *w,
 			t = NULL;
 		}
 	}
-	if (t)
+	if (t) {
 		t->at = w->at;
+		t->npack = w->npack;
+	}
 	if (t && t->together)
 		gaptask_place(t, &s->holders);
 	return t;
@@ -494,7 +530,8 @@ gapwalk_sound(struct gap *g, const struct gap_walk *w)
 {
 	struct shared *s = gap_find_shared(g, w->group);
 
-	if (s == NULL || s->ended || w->pack >= gap_packs(g, w->group))
+	if (s == NULL || s->ended || w->pack >= g->plan->space.nconfig ||
+	    w->npack == 0 || w->npack > g->plan->space.nconfig)
 		return false;
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->config[i] >= g->plan->space.nconfig)

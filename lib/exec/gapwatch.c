@@ -24,16 +24,28 @@ value_of(const struct gaptask *t, uint32_t lane)
 	return metric_value(t->light[lane], t->by);
 }
 
-void
-gapwatch_before(struct gaptask *t)
+/* The epoch at which lanes are parked. */
+static uint32_t
+next_rung(const struct gap *g, const struct gaptask *t)
 {
+	return g->rungs ? rungs_epoch(g->rungs, t->held->shard.group)
+			: UINT32_MAX;
+}
+
+void
+gapwatch_before(const struct gap *g, struct gaptask *t)
+{
+	uint32_t rung = next_rung(g, t);
+
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct strbuf *before = t->before[i];
 
 		strbuf_reset(&before[0]);
 		strbuf_reset(&before[1]);
-		if (!metric_better(t->by, value_of(t, i),
-				   best_of(&t->watch[i])))
+		if (t->watch[i].seen + 1 < rung &&
+		    !(g->plan->patience > 0 &&
+		      metric_better(t->by, value_of(t, i),
+				    best_of(&t->watch[i]))))
 			continue;
 		t->ops->save(t->pack, i, SAVE_STATE, &before[0]);
 		t->ops->save(t->pack, i, SAVE_MODEL, &before[1]);
@@ -95,21 +107,77 @@ lose_patience(struct gaptask *t, uint32_t lane, uint32_t epochs)
 void
 gapwatch_judge(const struct gap *g, struct gaptask *t, uint32_t lane)
 {
-	const struct lane_report *r = &t->report[lane];
+	struct lane_report *r = &t->report[lane];
 	struct watch *w = &t->watch[lane];
 	uint32_t patience = g->plan->patience;
 
+	/* So that it is seen to have gone on from a rung. */
+	if (r->status == LANE_DIVERGED && r->epoch <= w->seen)
+		r->epoch = w->seen + 1;
 	if (!r->counted || r->status == LANE_DIVERGED)
 		return;
 	w->seen = r->epoch;
 	w->value = value_of(t, lane);
-	if (patience == 0)
-		return;
-	if (metric_better(t->by, w->value, best_of(w)))
+	if (patience > 0 && metric_better(t->by, w->value, best_of(w)))
 		keep(t, lane);
-	else if (r->status == LANE_STEP && w->best > 0 &&
+	else if (patience > 0 && r->status == LANE_STEP && w->best > 0 &&
 		 w->seen - w->best >= patience)
 		lose_patience(t, lane, patience);
+	if (r->status != LANE_STEP || w->seen < next_rung(g, t))
+		return;
+	t->parked |= 1u << lane;
+	if (w->best == 0)
+		keep(t, lane);
+}
+
+int
+gapwatch_park(struct gap *g, const struct gaptask *t, struct error *err)
+{
+	struct strbuf sb = STRBUF_INIT;
+	int n = 0, rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < t->n; i++) {
+		struct trial_state s = {.group = t->held->shard.group,
+					.config = t->config[i],
+					.at.epoch = t->watch[i].seen};
+
+		if (!(t->parked >> i & 1))
+			continue;
+		strbuf_reset(&sb);
+		gaptask_save(t, i, &sb);
+		s.state = sb.buf;
+		s.n = sb.len;
+		rc = rungs_park(g->rungs, &s, err);
+		n++;
+	}
+	strbuf_release(&sb);
+	return rc ? -1 : n;
+}
+
+void
+gapwatch_go_on(struct gap *g, struct gaptask *t)
+{
+	for (uint32_t i = 0; t->watched && i < t->n; i++) {
+		t->report[i].epoch = t->watch[i].seen;
+		if (g->plan->patience == 0)
+			watch_forget(&t->watch[i]);
+		if (g->rungs)
+			rungs_go_on(g->rungs, t->held->shard.group,
+				    t->config[i]);
+	}
+}
+
+void
+gapwatch_lose(struct gap *g, struct gaptask *t)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		t->report[i] = (struct lane_report){.status = LANE_EARLY,
+						    .epoch = t->watch[i].seen,
+						    .loss = NAN,
+						    .objective = NAN,
+						    .reason = "halving"};
+		rungs_go_on(g->rungs, t->held->shard.group, t->config[i]);
+	}
 }
 
 int

@@ -37,6 +37,7 @@ gap_walk_put(const struct gap_walk *w, struct strbuf *sb)
 {
 	put_u32(sb, w->group);
 	put_u32(sb, w->pack);
+	put_u32(sb, w->npack);
 	put_u32(sb, w->at.epoch);
 	put_u32(sb, w->at.leg);
 	put_u64(sb, w->at.row);
@@ -51,6 +52,7 @@ gap_walk_get(struct gap_walk *w, struct cursor *c)
 {
 	w->group = get_u32(c);
 	w->pack = get_u32(c);
+	w->npack = get_u32(c);
 	w->at.epoch = get_u32(c);
 	w->at.leg = get_u32(c);
 	w->at.row = get_u64(c);

@@ -86,8 +86,8 @@ int gap_request_get(struct gap_request *r, struct cursor *c);
 
 /* Lanes of a Sequential pack, and where they are. */
 struct gap_walk {
-	uint32_t group, pack;
-	struct position at;	/* HOP: where to go on */
+	uint32_t group, pack, npack; /* npack: of how many */
+	struct position at;	     /* HOP: where to go on */
 	uint32_t ended, failed; /* bits of lanes: ended; of those, diverged */
 	uint32_t config[PACK_LANES_MAX]; /* of the lanes, [n] */
 	uint32_t n;

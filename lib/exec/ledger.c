@@ -108,6 +108,8 @@ put_done(struct ledger *l, const struct trial_done *d, struct error *err)
 	int rc = 0;
 
 	journal_add_done(l->journal, d);
+	if (l->rungs)
+		rungs_done(l->rungs, d);
 	l->progress.done++;
 	note_best(l, d);
 	if (l->stream_trials) {

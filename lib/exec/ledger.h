@@ -8,6 +8,7 @@
 
 #include "exec/gaptask.h"
 #include "exec/journal.h"
+#include "exec/rung.h"
 #include "exec/transport.h"
 
 struct ledger {
@@ -18,6 +19,7 @@ struct ledger {
 	double start_sec; /* clock when the run's time was 0 */
 	struct gap_progress progress;
 	enum metric_kind by; /* the default metric */
+	struct rungs *rungs; /* is told of finished configs; may be NULL */
 	double *best;	     /* [ngroup] best value so far, NaN: none */
 	struct unit unit;    /* to be put down, if there is one */
 	bool has_unit;

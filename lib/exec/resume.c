@@ -63,6 +63,8 @@ take_done(void *ctx, const struct trial_done *t)
 
 	if (!known(r, t->group, t->config))
 		return 0;
+	if (r->spec.rungs)
+		rungs_done(r->spec.rungs, t);
 	bit = bit_of(r, t->group, t->config);
 	r->done[bit / 8] |= (uint8_t)(1u << (bit % 8));
 	return 0;

@@ -7,6 +7,7 @@
  */
 
 #include "exec/journal.h"
+#include "exec/rung.h"
 
 struct resume;
 
@@ -17,6 +18,7 @@ struct resume_spec {
 	/* Whether a config of a group is this worker's; NULL: all are. */
 	bool (*owns)(const void *ctx, uint32_t group, uint32_t config);
 	const void *ctx;
+	struct rungs *rungs; /* is told of finished configs; may be NULL */
 };
 struct resume *resume_read(const struct resume_spec *spec, struct error *err);
 void resume_free(struct resume *r); /* NULL is legal */

@@ -209,6 +209,10 @@ describe_difference(const struct plan *there, const struct plan *here,
 	else if (there->patience != here->patience)
 		strbuf_addf(sb, "patience %" PRIu32 " there, %" PRIu32 " here",
 			    there->patience, here->patience);
+	else if (a->eta != b->eta)
+		strbuf_addf(sb,
+			    "halving by %" PRIu32 " there, %" PRIu32 " here",
+			    a->eta, b->eta);
 	else if (there->min_rows != here->min_rows)
 		strbuf_addf(sb, "min-rows %" PRIu32 " there, %" PRIu32 " here",
 			    there->min_rows, here->min_rows);

@@ -401,8 +401,9 @@ explain_plan(const struct plan *p, const struct dataset *d, struct strbuf *out)
 	line(out, "data", "%s", p->partition.data);
 	line(out, "learner", "%s (%s)", s->learner->name, s->learner->help);
 	explain_fixed(s, out);
-	line(out, "search", "%s:%" PRIu32 ", seed %" PRIu64,
-	     grid ? "grid" : "random", s->points, s->seed);
+	line(out, "search", "%s%s:%" PRIu32 ", seed %" PRIu64,
+	     s->eta ? "halving, " : "", grid ? "grid" : "random", s->points,
+	     s->seed);
 	line(out, "configs", "%zu", s->nconfig);
 	line(out, "epochs", "at most %" PRIu32, p->epochs);
 	explain_groups(p, d, out);

@@ -91,6 +91,11 @@ sequential_identity(const struct plan *p, struct jout *j)
 		jout_uint(j, p->split[i].group);
 		packs_json(&p->set[p->split[i].set], j);
 	}
+	/* What the packs after a rung are made by. */
+	if (p->space.eta > 0) {
+		jout_uint(j, p->pack_width);
+		profile_json(&p->profile, j);
+	}
 }
 
 uint64_t
@@ -113,6 +118,10 @@ plan_identity(const struct plan *p)
 	if (p->patience > 0) {
 		jout_cstr(&j, "patience");
 		jout_uint(&j, p->patience);
+	}
+	if (s->eta > 0) {
+		jout_cstr(&j, "halving");
+		jout_uint(&j, s->eta);
 	}
 	if (plan_is_sequential(p))
 		sequential_identity(p, &j);

@@ -27,6 +27,12 @@ struct plan_pack {
 	uint32_t n;
 };
 
+/* Some configs of a space. */
+struct plan_part {
+	const uint32_t *config; /* [n] */
+	uint32_t n;
+};
+
 /* Packs that hold every config once. */
 struct plan_set {
 	struct plan_pack *pack;
@@ -81,6 +87,11 @@ void plan_set_profile(struct plan *p, const struct profile *from);
 /* The packs of a group; split: more than one worker holds rows of it. */
 const struct plan_pack *plan_packs(const struct plan *p, uint32_t group,
 				   bool split, size_t *n);
+/* The packs that only n of its configs would have, ascending, in a plan that
+ * is otherwise this one; NULL if n is 0.  The caller frees. */
+struct plan_pack *plan_packs_of(const struct plan *p, uint32_t group,
+				bool split, const struct plan_part *part,
+				size_t *npack);
 void plan_release(struct plan *p);
 /* mtp: the worker of pack k of group i at [i * set[0].n + k], by all rows of
  * the group (plan/tasks.h); groups that fall back have none to do.  The caller
@@ -99,7 +110,7 @@ int plan_batch_parse(const char *text, bool *local, struct error *err);
 static inline bool
 plan_watches(const struct plan *p)
 {
-	return p->patience > 0;
+	return p->patience > 0 || p->space.eta > 0;
 }
 /* Whether any config is Sequential. */
 bool plan_is_sequential(const struct plan *p);

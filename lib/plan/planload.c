@@ -295,6 +295,9 @@ load_members(struct plan *p, const struct jvalue *v, int version,
 		return -1;
 	if ((version == 1 ? load_version_1 : load_version_2)(p, v, err) < 0)
 		return -1;
+	if (p->space.eta > 0 && p->partition.spec.strategy == STRATEGY_MTP)
+		return error_set(err, EXIT_CORRUPT,
+				 "\"halving\" does not go with strategy mtp");
 	return plan_is_sequential(p) ? load_shuffle(p, v, err) : 0;
 }
 

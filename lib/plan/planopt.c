@@ -308,6 +308,12 @@ build(struct plan *p, const struct plan_options *o, const struct schema *s,
 	p->pack_width = (uint32_t)o->pack_width;
 	p->min_rows = (uint32_t)o->min_rows;
 	p->patience = (uint32_t)o->patience;
+	if (p->space.eta > 0 && p->partition.spec.strategy == STRATEGY_MTP)
+		return error_set(err, EXIT_USAGE,
+				 "--search %s does not go with --strategy mtp: "
+				 "there no worker has all configs of a group "
+				 "to compare",
+				 o->search);
 	if (set_shuffle(p, o, err) < 0 ||
 	    plan_options_profile(o, &profile, err) < 0)
 		return -1;

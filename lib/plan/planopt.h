@@ -24,7 +24,7 @@ struct plan_options {
 	struct opt_list param; /* "NAME=..." (space.h) */
 	const char *search;    /* "grid[:POINTS]", "random:N" */
 	int64_t seed;
-	int64_t epochs; /* 0: the learner's default */
+	int64_t epochs;	  /* 0: the learner's default */
 	int64_t patience; /* 0: none */
 	int64_t pack_width;
 	int64_t min_rows;
@@ -55,7 +55,8 @@ struct plan_options {
 	 "V1,V2,... | log:LO:HI | lin:LO:HI | int:LO:HI", 0, 0},               \
 	{"search", 0, OPT_STRING, &(po).search, "HOW",                         \
 	 "grid[:POINTS], POINTS values of each range (5), or\n"                \
-	 "random:N, N draws", 0, 0},                                           \
+	 "random:N, N draws; or halving:N[:ETA],\n"                             \
+	 "halving:grid[:POINTS[:ETA]], the best one in ETA (3) go on", 0, 0},  \
 	{"seed", 0, OPT_INT, &(po).seed, "S",                                  \
 	 "seed of all randomness", 0, PLAN_SEED_MAX},                          \
 	{"epochs", 0, OPT_INT, &(po).epochs, "H",                              \

@@ -332,6 +332,35 @@ plan_packs(const struct plan *p, uint32_t group, bool split, size_t *n)
 	return s->pack;
 }
 
+struct plan_pack *
+plan_packs_of(const struct plan *p, uint32_t group, bool split,
+	      const struct plan_part *part, size_t *npack)
+{
+	struct plan some = *p;
+	const struct plan_pack *pack;
+	struct plan_pack *out;
+
+	*npack = 0;
+	if (part->n == 0)
+		return NULL;
+	some.set = NULL;
+	some.split = NULL;
+	some.nset = some.nsplit = 0;
+	some.space.nconfig = part->n;
+	some.space.config = xcalloc(part->n, sizeof(*some.space.config));
+	for (uint32_t i = 0; i < part->n; i++)
+		some.space.config[i] = p->space.config[part->config[i]];
+	plan_make_packs(&some);
+	pack = plan_packs(&some, group, split, npack);
+	out = xmemdup(pack, *npack * sizeof(*out));
+	for (size_t i = 0; i < *npack; i++)
+		for (uint32_t k = 0; k < out[i].n; k++)
+			out[i].config[k] = part->config[out[i].config[k]];
+	plan_drop_packs(&some);
+	free(some.space.config);
+	return out;
+}
+
 /* --- the profile --- */
 
 static bool

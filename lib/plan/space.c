@@ -11,7 +11,9 @@
 #include "base/opt.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
+#include "plan/halving.h"
 
+#define ETA_DEFAULT 3
 #define POINTS_DEFAULT 5
 #define POINTS_MAX 1000
 #define WHOLE_MAX 9007199254740992.0 /* 2^53 */
@@ -328,10 +330,43 @@ set_points(struct space *s, const char *text, const char *digits, int64_t most,
 	return 0;
 }
 
+/* halving:N[:ETA], halving:grid[:POINTS[:ETA]]; how: behind the first colon. */
+static int
+set_halving(struct space *s, const char *text, const char *how,
+	    struct error *err)
+{
+	bool grid =
+	    strncmp(how, "grid", 4) == 0 && (how[4] == ':' || how[4] == '\0');
+	char *number, *eta;
+	int64_t n = ETA_DEFAULT;
+	int ret = 0;
+
+	s->search = grid ? SEARCH_GRID : SEARCH_RANDOM;
+	s->points = POINTS_DEFAULT;
+	if (grid)
+		how += how[4] ? 5 : 4;
+	number = xstrdup(how);
+	eta = strchr(number, ':');
+	if (eta)
+		*eta++ = '\0';
+	if (!grid || *how)
+		ret = set_points(s, text, number,
+				 grid ? POINTS_MAX : SPACE_CONFIGS_MAX, err);
+	if (ret == 0 && eta &&
+	    (opt_parse_int(eta, &n) < 0 || n < 2 || n > HALVING_ETA_MAX))
+		ret = error_set(err, EXIT_USAGE,
+				"--search %s: not a whole number from 2 to "
+				"%d: \"%s\"",
+				text, HALVING_ETA_MAX, eta);
+	s->eta = (uint32_t)n;
+	free(number);
+	return ret;
+}
+
 int
 space_set_search(struct space *s, const char *text, struct error *err)
 {
-	static const char *const names[] = {"grid", "random", NULL};
+	static const char *const names[] = {"grid", "random", "halving", NULL};
 	size_t len = strcspn(text, ":");
 	char *word;
 	const char *near;
@@ -352,6 +387,13 @@ space_set_search(struct space *s, const char *text, struct error *err)
 		return set_points(s, text, text + len + 1, SPACE_CONFIGS_MAX,
 				  err);
 	}
+	if (len == 7 && memcmp(text, "halving", len) == 0) {
+		if (!text[len])
+			return error_set(err, EXIT_USAGE,
+					 "--search halving: of what? "
+					 "(halving:N, halving:grid)");
+		return set_halving(s, text, text + len + 1, err);
+	}
 	word = xmemdup(text, len);
 	near = opt_suggest(word, names);
 	if (near)
@@ -361,7 +403,8 @@ space_set_search(struct space *s, const char *text, struct error *err)
 	else
 		error_set(err, EXIT_USAGE,
 			  "--search %s: no such search (there is "
-			  "grid[:POINTS], random:N)",
+			  "grid[:POINTS], random:N, halving:N[:ETA], "
+			  "halving:grid[:POINTS[:ETA]])",
 			  text);
 	free(word);
 	return -1;
@@ -618,6 +661,10 @@ space_json(const struct space *s, struct jout *j)
 	jout_cstr(j, grid ? "grid" : "random");
 	jout_key(j, grid ? "points" : "draws");
 	jout_uint(j, s->points);
+	if (s->eta > 0) {
+		jout_key(j, "halving");
+		jout_uint(j, s->eta);
+	}
 	jout_key(j, "seed");
 	jout_uint(j, s->seed);
 	jout_key(j, "params");
@@ -750,6 +797,15 @@ load_search(struct space *s, const struct jvalue *v, struct error *err)
 		return error_set(err, EXIT_CORRUPT,
 				 "\"%s\": not from 1 to %" PRIu64, count, most);
 	s->points = (uint32_t)n;
+	if (!jsonio_has(v, "halving"))
+		return 0;
+	if (jsonio_get_u64(v, "halving", &n, err) < 0)
+		return -1;
+	if (n < 2 || n > HALVING_ETA_MAX)
+		return error_set(err, EXIT_CORRUPT,
+				 "\"halving\": not from 2 to %d",
+				 HALVING_ETA_MAX);
+	s->eta = (uint32_t)n;
 	return 0;
 }
 
@@ -801,8 +857,8 @@ compare_configs(const struct space *s, const struct jvalue *v,
 static int
 load_members(struct space *s, const struct jvalue *v, struct error *err)
 {
-	const char *known[] = {"learner", "search",  "points", "seed",
-			       "params",  "configs", NULL};
+	const char *known[] = {"learner", "search",  "points",	"seed",
+			       "params",  "configs", "halving", NULL};
 	const struct jvalue *params;
 	size_t n;
 

@@ -17,6 +17,10 @@
  *	                 (seed, i, name of j) alone, so parameters are
  *	                 independent and a longer search extends a shorter
  *
+ *	halving:N[:ETA]  N draws, or the grid, in successive halving: at rungs
+ *	halving:grid[:POINTS[:ETA]]
+ *	                 (halving.h) the best one in ETA (default 3) go on
+ *
  * Configs equal in every parameter are kept once, the first.  Parameters not
  * named keep the learner's default.
  */
@@ -41,6 +45,7 @@ struct space {
 	size_t ndim;
 	enum { SEARCH_GRID, SEARCH_RANDOM } search;
 	uint32_t points; /* grid: of a range; random: draws */
+	uint32_t eta;	 /* of halving; 0: all configs are trained to the end */
 	uint64_t seed;
 	struct config *config; /* [nconfig] expanded */
 	size_t nconfig;
