@@ -14,6 +14,7 @@
 #include "plan/explain.h"
 #include "plan/milp.h"
 #include "plan/planopt.h"
+#include "plan/spill.h"
 #include "plan/plansim.h"
 
 #define PARTITION_BYTES_MAX ((size_t)1 << 24)
@@ -81,6 +82,7 @@ struct what {
 	bool explain, simulate, paper;
 	const char *lp; /* file to write a linear program to, or NULL */
 	uint64_t memory_bytes;
+	bool no_spill;
 };
 
 /* What the plan would cost. */
@@ -147,6 +149,8 @@ write_plan(const char *path, const char *data, const struct plan_options *po,
 	if (!d || plan_build(&plan, po, dataset_schema(d), &pt, &err) < 0)
 		die(&err);
 	plan_choose_schedule(&plan, dataset_schema(d), dataset_index(d));
+	if (w->no_spill && spill_refuse(&plan, d, w->memory_bytes, &err))
+		die(&err);
 	if (w->lp)
 		write_lp(&plan, d, w->lp);
 	if (w->explain || w->simulate || w->paper) {
@@ -214,7 +218,11 @@ main(int argc, char **argv)
 	    {"emit-lp", 0, OPT_STRING, &what.lp, "FILE",
 	     "also write the best schedule as a linear program to solve", 0, 0},
 	    {"memory", 0, OPT_BYTES, &what.memory_bytes, "SIZE",
-	     "of a worker, for costs (default: as much as it takes)", 0, 0},
+	     "of a worker, for costs and --no-spill (default: as much as it\n"
+	     "takes)",
+	     0, 0},
+	    {"no-spill", 0, OPT_FLAG, &what.no_spill, NULL,
+	     "refuse if the rows of a worker are more than --memory", 0, 0},
 	    {"pilot", 0, OPT_STRING, &pilot, "DATA",
 	     "measure what work costs on rows of a dataset instead,\n"
 	     "for --profile",
@@ -249,6 +257,8 @@ main(int argc, char **argv)
 		dief(EXIT_USAGE, "--pilot takes no partition: \"%s\"", path);
 	if (pilot && what.lp)
 		dief(EXIT_USAGE, "--emit-lp does not go with --pilot");
+	if (what.no_spill && what.memory_bytes == 0)
+		dief(EXIT_USAGE, "--no-spill needs --memory");
 	refuse_dataset(path);
 	if (cost && strcmp(cost, "paper") != 0 &&
 	    strcmp(cost, "simulation") != 0)

@@ -616,6 +616,12 @@ examples() {
 	    kp-train -p 3 -o run --memory 20K --strategy mop "${spill[@]}"
 	fails 1 'kp-train: group "g0": 48.2 KB of rows on worker 0, --memory is 47.0 KB (--no-spill)' \
 	    kp-train -p 3 --print-plan --memory 47K --strategy gtp "${spill[@]}"
+	kp-partition -p 3 --strategy gtp small >p.json
+	fails 1 'kp-plan: group "g0": 48.2 KB of rows on worker 0, --memory is 47.0 KB (--no-spill)' \
+	    kp-plan --no-spill --learner logistic --memory 47K p.json
+	fails 2 "kp-plan: --no-spill needs --memory" \
+	    kp-plan --no-spill --learner logistic p.json
+	kp-plan --no-spill --learner logistic --memory 49K p.json >plan.json
 	[ ! -e run ]
 	# One group at a time; and all of them with more memory.
 	kp-train -q -p 3 -o dp --memory 20K --strategy dp "${spill[@]}"
