@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "data/task.h"
 #include "exec/artifact.h"
+#include "exec/stopsignal.h"
 #include "shuffle/datashuffle.h"
 #include "shuffle/examine.h"
 #include "shuffle/textshuffle.h"
@@ -397,10 +398,14 @@ advise_data(const struct datashuffle_spec *p, const struct datashuffle_facts *f)
 	    f->buffer_blocks >= DATASHUFFLE_GOOD_BLOCKS)
 		return;
 	buffer_size_round((double)f->good_block_bytes, false, &size);
+	if (f->good_blocks < DATASHUFFLE_GOOD_BLOCKS)
+		strbuf_addf(&size, " gives about %zu, a larger --buffer more",
+			    f->good_blocks);
+	else
+		strbuf_addf(&size, " gives %d", DATASHUFFLE_GOOD_BLOCKS);
 	warning("a buffer holds about %zu of the %zu blocks of %s, too few to "
-		"mix well; kp-featurize --block-size %s gives %d",
-		f->buffer_blocks, f->blocks, p->path, size.buf,
-		DATASHUFFLE_GOOD_BLOCKS);
+		"mix well; kp-featurize --block-size %s",
+		f->buffer_blocks, f->blocks, p->path, size.buf);
 	strbuf_release(&size);
 }
 
@@ -518,6 +523,9 @@ main(int argc, char **argv)
 	check_options();
 	if (first == argc && isatty(STDIN_FILENO))
 		opt_short_help(&program);
+	/* an input that is copied first may be long in coming */
+	if (state)
+		stopsignal_at_once();
 	dataset = is_dataset(path);
 	refuse_options(path, dataset);
 	if (dataset) {

@@ -10,6 +10,7 @@
 #include "base/opt.h"
 #include "exec/artifact.h"
 #include "exec/runner.h"
+#include "exec/stopsignal.h"
 #include "exec/streamrun.h"
 #include "exec/shardlabels.h"
 #include "exec/shardwalk.h"
@@ -366,7 +367,11 @@ train_blocks(const char *operand, struct error *err)
 	struct run_summary sum = {0};
 	int rc = -1;
 
-	if (check_blocks(operand, err) || (o.fd = open_blocks(err)) < 0)
+	if (check_blocks(operand, err))
+		return -1;
+	/* a writer of the stream may be long in coming */
+	stopsignal_at_once();
+	if ((o.fd = open_blocks(err)) < 0)
 		return -1;
 	o.name = o.fd == STDIN_FILENO ? "standard input" : blocks;
 	if (memory_bytes == 0)

@@ -342,6 +342,19 @@ frames() {
 	equal "$stderr" ''
 }
 
+@test "where blocks of a row are too large, the advice is of as many as fit" {
+	make_csv 20000
+	kp-featurize -q --label y --block-size 2K -o data in.csv
+	run --separate-stderr kp-shuffle --buffer 20K --as csv data
+	[[ $stderr == *' --block-size '*' gives about '*', a larger --buffer more' ]]
+	size=${stderr##*--block-size }
+	n=${stderr##*gives about }
+	rm -r data
+	kp-featurize -q --label y --block-size "${size%% *}" -o data in.csv
+	run --separate-stderr kp-shuffle --buffer 20K --as csv data
+	[[ $stderr == *"a buffer holds about ${n%%,*} of "* ]]
+}
+
 @test "rows that a trainer has taken are left out" {
 	make_csv
 	make_data
@@ -361,7 +374,11 @@ frames() {
 			    head -n 1)" "$(head -n 1 want)"
 		done
 	done
-	equal "$(kp-shuffle --skip 1000000 data 2>/dev/null | wc -c)" 0
+	# of no rows there is a header
+	equal "$(kp-shuffle --as csv --skip 1000000 data 2>/dev/null)" \
+	    "$(kp-shuffle --as csv data 2>/dev/null | head -n 1)"
+	kp-shuffle --skip 1000000 data >stream 2>/dev/null
+	equal "$(frames stream | cut -c 1)" 1
 }
 
 # signal_stops SIGNAL STATUS OPTION...: what a reader gets before, and at, the

@@ -307,6 +307,22 @@ No such file or directory" \
 	equal "$(kp-shuffle --method mrs --epochs 3 in | wc -l)" 3
 }
 
+@test "SIGTERM while the input is awaited is a stop" {
+	mkfifo pipe
+	kp-shuffle --state place - <pipe >out 2>err &
+	pid=$!
+	{
+		echo 1
+		sleep .5
+		kill $pid
+	} >pipe
+	status=0
+	wait $pid || status=$?
+	equal "$status" 7
+	equal "$(cat err)" 'kp-shuffle: stopped'
+	[ ! -s out ]
+}
+
 @test "epochs are skipped without walking through them" {
 	lines 20000 >in
 	set -- --epochs 1000000000

@@ -498,3 +498,30 @@ only_complete() {
 	fails 1 "kp-train: trial records could not be written" \
 	    kp-train -q -o run "${six[@]}" --trials /dev/full --blocks two.kps
 }
+
+@test "a stream of a header alone has no rows" {
+	kp-shuffle --skip 100000000 two 2>/dev/null >none.kps
+	fails 3 'kp-train: standard input: has no rows' \
+	    kp-train -q -o run "${six[@]}" --blocks - <none.kps
+}
+
+@test "SIGTERM while a stream is awaited is a stop" {
+	mkfifo pipe
+	kp-train -q -o run "${six[@]}" --blocks pipe 2>err &
+	started=$!
+	sleep .5
+	kill -TERM "$started"
+	status=0
+	wait "$started" || status=$?
+	equal "$status" 7
+	equal "$(cat err)" 'kp-train: stopped'
+	sleep 5 >pipe &
+	kp-train -q -o run "${six[@]}" --blocks - <pipe 2>err &
+	started=$!
+	sleep .5
+	kill -TERM "$started"
+	status=0
+	wait "$started" || status=$?
+	equal "$status" 7
+	equal "$(cat err)" 'kp-train: stopped'
+}

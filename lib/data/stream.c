@@ -633,7 +633,8 @@ stream_next(struct stream *st, struct block *b, struct stream_event *ev,
 			continue;
 		}
 		ev->kind = STREAM_END;
-		if (st->whole)
+		/* a HEADER alone is a stream of no rows */
+		if (st->whole || (!st->begun && st->groups.n == 0))
 			return 0;
 		error_set(err, EXIT_CORRUPT,
 			  "ends within an epoch, after row %" PRIu64,

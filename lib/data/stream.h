@@ -14,7 +14,7 @@
  *
  * first_row of a block is its position in its epoch, and each block begins
  * where the one before it ended.  So a stream that stops before an EPOCH mark
- * was cut short, and what a resumed writer gives, which may begin at any row,
+ * was cut short, but for one that has a HEADER alone and no rows, and what a resumed writer gives, which may begin at any row,
  * follows on what it gave before.
  *
  * Streams of equal HEADERs, one behind the other, are a stream.

@@ -9,6 +9,10 @@
 /* From here on they are counted.  One that was ignored when the process was
  * started (nohup, a shell's background) stays so. */
 void stopsignal_catch(void);
+/* Until then, or until somebody else takes them: SIGINT and SIGTERM say so and
+ * end the process at once, with EXIT_STOPPED; for before there is anything to
+ * save. */
+void stopsignal_at_once(void);
 /* How many have come. */
 int stopsignal_count(void);
 

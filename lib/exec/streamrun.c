@@ -593,6 +593,8 @@ on_end(struct streamrun *r, struct error *err)
 				 "%s: ends before row %" PRIu64
 				 " of epoch %zu, where the run was left",
 				 r->o->name, r->place.row, r->place.epochs);
+	if (r->rows.n == 0)
+		return error_set(err, EXIT_DATA, "%s: has no rows", r->o->name);
 	for (size_t i = 0; i < r->rows.n; i++)
 		streamgroup_finish(r->order[i], &sink);
 	return 0;

@@ -68,10 +68,19 @@ find_group(const struct dataset *d, const char *group, size_t *found,
 
 /* --- blocks --- */
 
-static void
-add_group(struct dataselect *sel, size_t group, bool weighted)
+uint64_t
+dataselect_block_memory(const struct dataselect *sel, uint32_t rows,
+			double entries)
 {
-	const struct schema *s = dataset_schema(sel->d);
+	/* The index has no entries of single blocks. */
+	return block_memory(dataset_schema(sel->d), rows,
+			    (uint64_t)(entries * rows), sel->weighted, false) +
+	       rows * sizeof(uint32_t);
+}
+
+static void
+add_group(struct dataselect *sel, size_t group)
+{
 	const struct index *ix = dataset_index(sel->d);
 	const struct index_group *g = &ix->group[group];
 	double each = (double)g->entries / (double)index_rows(g);
@@ -80,11 +89,7 @@ add_group(struct dataselect *sel, size_t group, bool weighted)
 	for (size_t i = 0; i < g->nblock; i++) {
 		size_t at = sel->nblock++;
 		uint32_t rows = ix->block[g->first_block + i].nrow;
-		/* The index has no entries of single blocks. */
-		uint64_t entries = (uint64_t)(each * rows);
-		uint64_t memory =
-		    block_memory(s, rows, entries, weighted, false) +
-		    rows * sizeof(uint32_t);
+		uint64_t memory = dataselect_block_memory(sel, rows, each);
 
 		sel->block[at] = (uint32_t)(g->first_block + i);
 		sel->rows[at] = rows;
@@ -102,7 +107,6 @@ dataselect_init(struct dataselect *sel, struct dataset *d, const char *group,
 {
 	const struct schema *s = dataset_schema(d);
 	const struct index *ix = dataset_index(d);
-	bool weighted = false;
 	size_t only = 0;
 
 	*sel = (struct dataselect){.d = d, .part = part};
@@ -112,14 +116,14 @@ dataselect_init(struct dataselect *sel, struct dataset *d, const char *group,
 	if (group && find_group(d, group, &only, err) < 0)
 		return -1;
 	for (size_t i = 0; i < s->ncolumn; i++)
-		weighted |= (s->column[i].roles & ROLE_WEIGHT) != 0;
+		sel->weighted |= (s->column[i].roles & ROLE_WEIGHT) != 0;
 	sel->block = xcalloc(ix->nblock, sizeof(*sel->block));
 	sel->rows = xcalloc(ix->nblock, sizeof(*sel->rows));
 	sel->memory = xcalloc(ix->nblock, sizeof(*sel->memory));
 	for (size_t i = 0; i < ix->ngroup; i++)
 		if ((!group || i == only) &&
 		    (part < 0 || ix->group[i].rows[part] > 0))
-			add_group(sel, i, weighted);
+			add_group(sel, i);
 	return 0;
 }
 

@@ -23,6 +23,7 @@ struct dataselect {
 			     the numbers its rows have in a buffer */
 	uint64_t memory_sum, memory_max;
 	uint64_t row_sum;
+	bool weighted; /* rows may have weights */
 };
 
 /* group: as on a command line, NULL for all; one that is not there is
@@ -31,6 +32,9 @@ int dataselect_init(struct dataselect *sel, struct dataset *d,
 		    const char *group, int part, struct error *err);
 void dataselect_release(struct dataselect *sel);
 
+/* The memory of a block of so many rows, with so many sparse entries each. */
+uint64_t dataselect_block_memory(const struct dataselect *sel, uint32_t rows,
+				 double entries);
 /* Whether row r of b, a block of the selection, is of the part. */
 bool dataselect_has(const struct dataselect *sel, const struct block *b,
 		    uint32_t r);

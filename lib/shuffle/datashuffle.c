@@ -68,13 +68,26 @@ is_buffered(enum shuffle_method m)
 
 /* --- sizes --- */
 
+/* Sparse entries of a row. */
+static double
+entries_of_row(const struct datashuffle *r)
+{
+	const struct index *ix = dataset_index(r->d);
+	double entries = 0, rows = 0;
+
+	for (size_t i = 0; i < ix->ngroup; i++) {
+		entries += (double)ix->group[i].entries;
+		rows += (double)index_rows(&ix->group[i]);
+	}
+	return entries / (rows + 1);
+}
+
 /* As kp-featurize --block-size counts them: at least so many bytes a row. */
 static double
 stored_row_bytes(const struct datashuffle *r)
 {
 	const struct schema *s = dataset_schema(r->d);
-	const struct index *ix = dataset_index(r->d);
-	double row = 1 + (s->nclass ? 1 : 8), entries = 0, rows = 0;
+	double row = 1 + (s->nclass ? 1 : 8);
 
 	for (size_t i = 0; i < s->ncolumn; i++)
 		row += s->column[i].roles & ROLE_WEIGHT ? 8 : 0;
@@ -82,11 +95,32 @@ stored_row_bytes(const struct datashuffle *r)
 		row += s->feature[i].kind == FEATURE_CATEGORY ? 1
 		       : s->feature[i].kind == FEATURE_F32    ? 4
 							      : 8;
-	for (size_t i = 0; i < ix->ngroup; i++) {
-		entries += (double)ix->group[i].entries;
-		rows += (double)index_rows(&ix->group[i]);
+	return row + 12 * entries_of_row(r);
+}
+
+/* Most rows of which two blocks more than are good fit, as the last block of a
+ * group may be larger: a block of few rows takes more for each. */
+static void
+advise_block(struct datashuffle *r)
+{
+	struct datashuffle_facts *f = &r->facts;
+	uint64_t share = f->buffer_bytes / (DATASHUFFLE_GOOD_BLOCKS + 2);
+	double entries = entries_of_row(r);
+	uint32_t low = 1, high = UINT32_MAX / 2;
+
+	if (share < high)
+		high = (uint32_t)share + 1;
+	while (low < high) {
+		uint32_t mid = low + (high - low + 1) / 2;
+
+		if (dataselect_block_memory(&r->sel, mid, entries) <= share)
+			low = mid;
+		else
+			high = mid - 1;
 	}
-	return row + 12 * entries / (rows + 1);
+	f->good_block_bytes = 1 + (uint64_t)(low * stored_row_bytes(r));
+	f->good_blocks = (size_t)(f->buffer_bytes / dataselect_block_memory(
+							&r->sel, low, entries));
 }
 
 /* Of all ranks together; a share is at least what works. */
@@ -112,7 +146,6 @@ size_buffer(struct datashuffle *r, struct error *err)
 	uint32_t ranks = r->spec.part.ranks ? r->spec.part.ranks : 1;
 	uint64_t wanted = wanted_bytes(r, ranks);
 	double all = (double)r->sel.memory_sum;
-	double row = all / ((double)r->sel.row_sum + 1);
 
 	if (wanted / ranks < r->sel.memory_max)
 		return error_set(err, EXIT_USAGE,
@@ -130,10 +163,7 @@ size_buffer(struct datashuffle *r, struct error *err)
 	    buffer_size_blocks(&(struct buffer_size){.bytes = f->buffer_bytes},
 			       r->sel.nblock, all);
 	f->covers = f->buffer_bytes >= r->sel.memory_sum / ranks;
-	/* Two more, since the last block of a group may be larger. */
-	f->good_block_bytes =
-	    1 + (uint64_t)((double)f->buffer_bytes * stored_row_bytes(r) /
-			   (row + 1) / (DATASHUFFLE_GOOD_BLOCKS + 2));
+	advise_block(r);
 	return 0;
 }
 
@@ -566,12 +596,13 @@ start(struct datashuffle *r, int fd, const char *name, struct error *err)
 	r->keeper = state_keeper_new(r->spec.state, &r->place, err);
 	if (!r->keeper)
 		return -1;
-	/* Nothing, not even a header, where nothing is left to do. */
-	if (r->epoch >= r->end)
+	/* Nothing, not even a header, where nothing is left but it was written
+	 * before. */
+	if (r->epoch >= r->end && r->bytes_before > 0)
 		return 0;
 	r->sink = datasink_new(&sink, err);
 	if (!r->sink ||
-	    ((r->spec.resume || r->spec.skip) &&
+	    (r->epoch < r->end && (r->spec.resume || r->spec.skip) &&
 	     datasink_place(r->sink, r->place.epoch, r->place.rows, err) < 0))
 		return -1;
 	/* the header is there */

@@ -50,6 +50,8 @@ struct datashuffle_facts {
 	/* What kp-featurize --block-size should be for it to hold
 	 * DATASHUFFLE_GOOD_BLOCKS. */
 	uint64_t good_block_bytes;
+	size_t good_blocks; /* about what it then holds: fewer, if even blocks
+			       of one row take too much */
 	bool skips_beyond; /* spec.skip is more than there is */
 };
 
