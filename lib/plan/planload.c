@@ -310,12 +310,13 @@ plan_load(struct plan *p, const struct jvalue *v, struct error *err)
 	    {"kp", "version", "partition", "space", "epochs", "min_rows",
 	     "pack_width", "packs", "split", "schedule", "profile", "shuffle",
 	     "patience", NULL}};
+	struct error ignored;
 	int64_t there;
 	int version = PLAN_VERSION;
 
 	*p = (struct plan){0};
 	if (jsonio_has(v, "version") &&
-	    jsonio_get_int(v, "version", &there, NULL) == 0 && there == 1)
+	    jsonio_get_int(v, "version", &there, &ignored) == 0 && there == 1)
 		version = 1;
 	if (load_members(p, v, version, err) == 0 &&
 	    jsonio_check_keys(v, known[version - 1], err) == 0)

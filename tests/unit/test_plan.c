@@ -370,6 +370,8 @@ refusals(void)
 {
 	static const char *const cases[][3] = {
 	    {"\"plan\"", "\"partition\"", "x: not a plan but a \"partition\""},
+	    {"\"plan\",\n \"version\": 2", "\"plan\",\n \"version\": \"2\"",
+	     "x: \"version\": not a whole number"},
 	    {"\"kp\"", "\"pk\"", "x: not a plan"},
 	    {"\"plan\",\n \"version\": 2", "\"plan\",\n \"version\": 9",
 	     "x: plan of version 9, not 2: made by another kp"},
