@@ -262,7 +262,8 @@ bad_searches(void)
 	static const char *const cases[][2] = {
 	    {"gird:3", "gird:3: no such search (did you mean grid?)"},
 	    {"bayes", "bayes: no such search (there is grid[:POINTS], "
-		      "random:N)"},
+		      "random:N, halving:N[:ETA], "
+		      "halving:grid[:POINTS[:ETA]])"},
 	    {"random", "random: how many? (random:N)"},
 	    {"grid:0", "grid:0: not a whole number from 1 to 1000: \"0\""},
 	    {"random:1e3",
