@@ -14,7 +14,7 @@
 #include "plan/explain.h"
 #include "plan/milp.h"
 #include "plan/planopt.h"
-#include "plan/spill.h"
+#include "plan/shardfit.h"
 #include "plan/plansim.h"
 
 #define PARTITION_BYTES_MAX ((size_t)1 << 24)
@@ -149,7 +149,7 @@ write_plan(const char *path, const char *data, const struct plan_options *po,
 	if (!d || plan_build(&plan, po, dataset_schema(d), &pt, &err) < 0)
 		die(&err);
 	plan_choose_schedule(&plan, dataset_schema(d), dataset_index(d));
-	if (w->no_spill && spill_refuse(&plan, d, w->memory_bytes, &err))
+	if (w->no_spill && shardfit_refuse(&plan, d, w->memory_bytes, &err))
 		die(&err);
 	if (w->lp)
 		write_lp(&plan, d, w->lp);

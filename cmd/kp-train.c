@@ -17,7 +17,7 @@
 #include "plan/partitionopt.h"
 #include "plan/planopt.h"
 #include "plan/plansim.h"
-#include "plan/spill.h"
+#include "plan/shardfit.h"
 
 static const char *output, *data, *trials, *blocks;
 static int64_t workers;
@@ -444,7 +444,7 @@ train_operand(const char *operand, const char *argv0, struct error *err)
 	if (d == NULL)
 		return -1;
 	if (no_spill)
-		rc = spill_refuse(&plan, d,
+		rc = shardfit_refuse(&plan, d,
 				  worker_memory(plan.partition.workers), err);
 	if (rc == 0 && print_plan)
 		show_plan(&plan, operand);

@@ -8,7 +8,7 @@
 #include "base/progress.h"
 #include "exec/gapcore.h"
 #include "exec/gapturn.h"
-#include "plan/spill.h"
+#include "plan/shardfit.h"
 
 /* How often a computing worker looks at its sockets. */
 #define LOOK_SEC 0.001

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "plan/spill.h"
+#include "plan/shardfit.h"
 
 struct held *
 held_new(const struct held_spec *spec, struct error *err)

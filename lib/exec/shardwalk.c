@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "data/groupkey.h"
 #include "exec/shardrows.h"
-#include "plan/spill.h"
+#include "plan/shardfit.h"
 #include "shuffle/permutation.h"
 
 /* Rows given at once, between which the caller can look at its sockets. */

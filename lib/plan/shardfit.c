@@ -1,4 +1,4 @@
-#include "plan/spill.h"
+#include "plan/shardfit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ struct filling {
 	bool whole_group; /* even if it is shared */
 	bool whole;	  /* looks at whole groups, else at shared ones */
 	double held;	  /* shared shards so far */
-	struct spill *out;
+	struct misfit *out;
 };
 
 static bool
@@ -80,7 +80,7 @@ fill(void *ctx, const struct shard *s)
 	if (beside + bytes <= f->memory)
 		return 0;
 	*f->out =
-	    (struct spill){s->worker, s->group, beside + bytes, beside > 0};
+	    (struct misfit){s->worker, s->group, beside + bytes, beside > 0};
 	return 1;
 }
 
@@ -104,8 +104,8 @@ find_task(struct filling *f)
 }
 
 bool
-spill_find(const struct plan *p, const struct dataset *d, uint64_t memory_bytes,
-	   struct spill *s)
+shardfit_find(const struct plan *p, const struct dataset *d,
+	      uint64_t memory_bytes, struct misfit *s)
 {
 	enum strategy strategy = p->partition.spec.strategy;
 	bool together = strategy_one_group(strategy);
@@ -147,16 +147,16 @@ put_bytes_text(double bytes, struct strbuf *sb)
 }
 
 int
-spill_refuse(const struct plan *p, const struct dataset *d,
-	     uint64_t memory_bytes, struct error *err)
+shardfit_refuse(const struct plan *p, const struct dataset *d,
+		uint64_t memory_bytes, struct error *err)
 {
 	const struct index *ix = dataset_index(d);
 	struct strbuf key = STRBUF_INIT, need = STRBUF_INIT;
 	struct strbuf have = STRBUF_INIT;
-	struct spill s;
+	struct misfit s;
 	int rc = 0;
 
-	if (spill_find(p, d, memory_bytes, &s)) {
+	if (shardfit_find(p, d, memory_bytes, &s)) {
 		const struct index_group *g = &ix->group[s.group];
 
 		groupkey_text(ix->keys + g->key_offset, g->key_bytes, &key);

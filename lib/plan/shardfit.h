@@ -1,8 +1,8 @@
-#ifndef KP_PLAN_SPILL_H
-#define KP_PLAN_SPILL_H
+#ifndef KP_PLAN_SHARDFIT_H
+#define KP_PLAN_SHARDFIT_H
 
 /*
- * spill - which shards a worker's memory has no room for, so that they are
+ * shardfit - which shards a worker's memory has no room for, so that they are
  * read from disk again in every pass.
  *
  * A worker holds all its shards of groups that it shares, in every view that
@@ -23,16 +23,16 @@ uint64_t space_views(const struct space *s);
 
 /* The first shard that does not fit, in order of worker, shared groups first.
  */
-struct spill {
+struct misfit {
 	uint32_t worker, group;
 	double bytes;	 /* with all that is held beside it */
 	bool has_others; /* there is something beside it */
 };
 /* false: all shards fit. */
-bool spill_find(const struct plan *p, const struct dataset *d,
-		uint64_t memory_bytes, struct spill *s);
+bool shardfit_find(const struct plan *p, const struct dataset *d,
+		   uint64_t memory_bytes, struct misfit *s);
 /* EXIT_CANNOT naming group, worker and bytes if there is one. */
-int spill_refuse(const struct plan *p, const struct dataset *d,
-		 uint64_t memory_bytes, struct error *err);
+int shardfit_refuse(const struct plan *p, const struct dataset *d,
+		    uint64_t memory_bytes, struct error *err);
 
 #endif
