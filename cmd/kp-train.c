@@ -444,8 +444,8 @@ train_operand(const char *operand, const char *argv0, struct error *err)
 	if (d == NULL)
 		return -1;
 	if (no_spill)
-		rc = shardfit_refuse(&plan, d,
-				  worker_memory(plan.partition.workers), err);
+		rc = shardfit_refuse(
+		    &plan, d, worker_memory(plan.partition.workers), err);
 	if (rc == 0 && print_plan)
 		show_plan(&plan, operand);
 	else if (rc == 0)
