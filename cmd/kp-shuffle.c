@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/opt.h"
-#include "base/progress.h"
 #include "data/task.h"
 #include "exec/artifact.h"
 #include "exec/stopsignal.h"

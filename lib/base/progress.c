@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -22,15 +22,6 @@ struct progress {
 	bool terminal;
 	bool drawn; /* a line stands on the terminal */
 };
-
-double
-clock_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Can a line on stderr be redrawn? */
 static bool

@@ -16,7 +16,4 @@ void progress_update(struct progress *p, uint64_t done, const char *note);
 /* Clears the line and frees; NULL is legal. */
 void progress_free(struct progress *p);
 
-/* Seconds on the monotonic clock. */
-double clock_sec(void);
-
 #endif

@@ -3,41 +3,18 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/io.h"
+#include "base/median.h"
 #include "base/mem.h"
 
 #define PINGS 200
 #define PING_BYTES 64
 #define BULK_BYTES ((size_t)4 << 20)
 #define BULKS 8
-
-static double
-now_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int
-by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double
-median(double *v, size_t n)
-{
-	qsort(v, n, sizeof *v, by_value);
-	return v[n / 2];
-}
 
 /* All n bytes, or -1. */
 static int
@@ -75,7 +52,7 @@ answer(int fd, char *buf)
 static int
 round_trip(int fd, char *buf, size_t n, double *sec, struct error *err)
 {
-	double start = now_sec();
+	double start = clock_sec();
 	struct strbuf head = STRBUF_INIT;
 	int rc;
 
@@ -86,7 +63,7 @@ round_trip(int fd, char *buf, size_t n, double *sec, struct error *err)
 		rc = io_write_all(fd, buf, n, "socket", err);
 	if (rc == 0 && read_all(fd, buf, PING_BYTES) < 0)
 		rc = error_set(err, EXIT_CANNOT, "socket: closed");
-	*sec = now_sec() - start;
+	*sec = clock_sec() - start;
 	return rc;
 }
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/progress.h"
 #include "exec/gapcore.h"
 #include "exec/gapturn.h"
 #include "plan/shardfit.h"

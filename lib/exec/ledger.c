@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/progress.h"
+#include "base/clock.h"
 #include "exec/gap.h"
 
 /* A unit of one task on the timeline is cut after so long. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/median.h"
 #include "base/mem.h"
 #include "exec/echo.h"
 #include "model/glm_view.h"
@@ -28,21 +29,6 @@ clock_sec(clockid_t clock)
 
 	clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int
-by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double
-median(double *v, size_t n)
-{
-	qsort(v, n, sizeof *v, by_value);
-	return v[n / 2];
 }
 
 /* --- which groups --- */

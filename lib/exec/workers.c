@@ -16,8 +16,8 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/progress.h"
 #include "exec/gaptask.h"
 #include "exec/gapturn.h"
 

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/progress.h"
 #include "shuffle/datasink.h"
 #include "shuffle/rowset.h"
 #include "shuffle/statekeeper.h"

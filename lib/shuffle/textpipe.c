@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/progress.h"
 
 struct textpipe {
 	struct textpipe_spec spec; /* epoch and buffer: the next to fill */

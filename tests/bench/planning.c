@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/progress.h"
 #include "plan/plansim.h"
 
 struct shape {

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include "base/clock.h"
 #include "base/io.h"
-#include "base/progress.h"
 #include "exec/journal.h"
 
 #define RUNS 5

@@ -99,15 +99,6 @@ quiet_says_nothing(void)
 	set_quiet(0);
 }
 
-static void
-clock_runs(void)
-{
-	double start = clock_sec();
-
-	nap();
-	CHECK(clock_sec() - start >= 0.15);
-}
-
 int
 main(void)
 {
@@ -117,6 +108,5 @@ main(void)
 		  terminal_is_redrawn);
 	check_run("a line is cut to the terminal", line_is_cut);
 	check_run("-q silences progress", quiet_says_nothing);
-	check_run("the clock counts seconds", clock_runs);
 	return check_done();
 }

@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include "base/clock.h"
 #include "base/io.h"
-#include "base/progress.h"
 #include "base/mem.h"
 #include "exec/rundir.h"
 

@@ -2,8 +2,8 @@
 
 #include <signal.h>
 #include <sys/socket.h>
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/progress.h"
 #include "exec/transport.h"
 
 #define END_MAX 4
