@@ -231,6 +231,16 @@ say_waiting(const char *run, const char *process)
 }
 
 static void
+add_models(const struct run_summary *s, struct strbuf *sb)
+{
+	strbuf_addf(sb, "%" PRIu64 " model%s", s->trials,
+		    s->trials == 1 ? "" : "s");
+	if (s->early)
+		strbuf_addf(sb, " (%" PRIu64 " early)", s->early);
+	strbuf_addf(sb, " in %.1f s", s->sec);
+}
+
+static void
 say_summary(const struct run_summary *s)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -245,8 +255,7 @@ say_summary(const struct run_summary *s)
 	if (s->already)
 		strbuf_addstr(&sb, "nothing to do");
 	else
-		strbuf_addf(&sb, "%" PRIu64 " model%s in %.1f s", s->trials,
-			    s->trials == 1 ? "" : "s", s->sec);
+		add_models(s, &sb);
 	if (s->before)
 		strbuf_addf(&sb,
 			    " (%" PRIu64 " of %" PRIu64 " models %s done "

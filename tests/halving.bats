@@ -99,6 +99,36 @@ patient() {
 	done
 }
 
+# early NAME: the configs that ended early are counted, by the run NAME all, by
+# kp-report those that were selected
+early() {
+	equal "$(jq .early "$1/summary.json")" \
+	    "$(grep -c '"status":"early"' "$1.jsonl")"
+	kp-report "$1" >"$1.txt"
+	equal "$(sed -n 's/^  trained .*[ (]\([0-9]*\) early.*/\1/p' "$1.txt")" \
+	    "$(awk '$6 == "early"' "$1.tsv" | wc -l)"
+	kp-report --timeline -o "$1.tl" "$1"
+	kp-report --against "$1.tl" "$1" >"$1.txt"
+	equal "$(sed -n 's/^run .*%, //p' "$1.txt")" \
+	    "$(sed -n 's/^against .*%, //p' "$1.txt")"
+}
+
+@test "configs that ended early are counted" {
+	bundle patient 2 gl "${sgd[@]}" --patience 2
+	early patient
+	bundle half 2 gl --learner logistic --param solver=sgd \
+	    --param learning_rate=log:0.001:3 --search halving:12
+	early half
+	run --separate-stderr kp-train -o again half.json
+	# 12 configs of 8 groups, of which one each gets to the end
+	[[ $stderr =~ ^"kp-train: 8 groups: 8 trained, 0 fallback, 0 failed; 96 models (88 early) in "[0-9.]+" s"$ ]]
+	run --separate-stderr kp-train -o again half.json
+	equal "$stderr" "kp-train: again: complete already: 8 groups: 8 trained, 0 fallback, 0 failed; nothing to do"
+	jq 'del(.early)' again/summary.json >old
+	cp old again/summary.json
+	kp-train -q -o again half.json
+}
+
 @test "patience works for models that hop and for those trained together" {
 	need python3
 	for strategy in mop dp; do

@@ -307,6 +307,8 @@ rundir_save_summary(const char *run, const struct run_summary *sum,
 	jout_uint(&j, sum->failed);
 	jout_key(&j, "trials");
 	jout_uint(&j, sum->trials);
+	jout_key(&j, "early");
+	jout_uint(&j, sum->early);
 	jout_key(&j, "sec");
 	jout_real(&j, sum->sec);
 	jout_end_object(&j);
@@ -320,9 +322,9 @@ rundir_save_summary(const char *run, const struct run_summary *sum,
 static int
 read_summary(const struct jvalue *v, struct run_summary *sum, struct error *err)
 {
-	static const char *const known[] = {"kp",      "version",  "groups",
-					    "trained", "fallback", "failed",
-					    "trials",  "sec",	   NULL};
+	static const char *const known[] = {
+	    "kp",     "version", "groups", "trained", "fallback",
+	    "failed", "trials",	 "early",  "sec",     NULL};
 
 	if (jsonio_check_kind(v, "summary", SUMMARY_VERSION, err) ||
 	    jsonio_check_keys(v, known, err) ||
@@ -333,6 +335,9 @@ read_summary(const struct jvalue *v, struct run_summary *sum, struct error *err)
 	    jsonio_get_u64(v, "trials", &sum->trials, err) ||
 	    jsonio_get_real(v, "sec", &sum->sec, err))
 		return -1;
+	/* Runs from before there was patience do not have it. */
+	if (jsonio_has(v, "early"))
+		return jsonio_get_u64(v, "early", &sum->early, err);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 struct run_summary {
 	uint64_t groups, trained, fallback, failed, stopped;
 	uint64_t trials; /* finished (group, config) */
+	uint64_t early;	 /* of them, ended by patience or halving */
 	uint64_t before; /* of them, finished before this call */
 	uint64_t lost;	 /* finished once, but gone from the journal */
 	bool already;	 /* the run was complete before this call */

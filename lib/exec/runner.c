@@ -167,7 +167,7 @@ struct tally {
 	const struct plan *plan;
 	const struct dataset *data;
 	size_t nconfig, ngroup;
-	uint8_t *seen;	/* [ngroup][nconfig] 0: not, 1: good, 2: failed */
+	uint8_t *seen;	/* [ngroup][nconfig] 0: not, else 1 + lane_status */
 	double end_sec; /* of the last unit of work on record */
 	struct timeline *units; /* NULL: not wanted */
 };
@@ -191,7 +191,7 @@ tally_done(void *ctx, const struct trial_done *d)
 
 	if (d->group < t->ngroup && d->config < t->nconfig)
 		t->seen[d->group * t->nconfig + d->config] =
-		    d->status == LANE_DIVERGED ? 2 : 1;
+		    (uint8_t)(1 + d->status);
 	return 0;
 }
 
@@ -201,8 +201,11 @@ tally_group(const struct tally *t, size_t group, struct run_summary *sum)
 	size_t good = 0, bad = 0;
 
 	for (size_t c = 0; c < t->nconfig; c++) {
-		good += t->seen[group * t->nconfig + c] == 1;
-		bad += t->seen[group * t->nconfig + c] == 2;
+		uint8_t seen = t->seen[group * t->nconfig + c];
+
+		bad += seen == 1 + LANE_DIVERGED;
+		good += seen > 0 && seen != 1 + LANE_DIVERGED;
+		sum->early += seen == 1 + LANE_EARLY;
 	}
 	sum->trials += good + bad;
 	if (good + bad < t->nconfig)
