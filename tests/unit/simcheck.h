@@ -5,15 +5,18 @@
  * simcheck - what must hold of the units of any run, simulated or real:
  *
  *	a worker runs one unit at a time;
- *	every (group, pack, shard) runs exactly once per epoch, over exactly
- *	its rows, and the shards' rows are those of the group;
- *	but for dp, no two shards of a Sequential (group, pack) run at once, nor
- *	does an epoch begin before the last is scored.
+ *	the shards of a group are its rows, each once, and every (group, pack,
+ *	shard) runs exactly once per epoch, over exactly its rows;
+ *	an epoch of a (group, pack) begins when the last has ended on all
+ *	shards, Sequential when all have scored it;
+ *	but for dp, no shard of a Sequential (group, pack) begins before the
+ *	one before has ended.
  *
  * simcheck_unit() takes units in order of their end and keeps the first
  * complaint; simcheck_end() looks for what never ran.
  */
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/mem.h"
@@ -30,6 +33,9 @@ struct simcheck_job {
 	uint32_t nshard;
 	bool walks, merged, lockstep;
 	struct simcheck_shard *shard;
+	uint32_t open;		     /* shard of which rows are left, or none */
+	uint32_t epoch;		     /* the latest of any unit */
+	double epoch_end;	     /* latest end of the epochs before */
 	double train_end, score_end; /* latest */
 };
 
@@ -41,11 +47,23 @@ struct simcheck {
 	char complaint[200];
 };
 
+#define SIMCHECK_NONE UINT32_MAX
+
 /* Times are sums of many doubles. */
 static inline bool
 simcheck_later(double a, double b)
 {
 	return a >= b - 1e-9 * (1 + b);
+}
+
+static inline void
+simcheck_complain(struct simcheck *c, const struct unit *u, const char *what)
+{
+	if (c->complaint[0] == '\0')
+		snprintf(c->complaint, sizeof c->complaint,
+			 "%s: group %u pack %u shard %u epoch %u", what,
+			 (unsigned)u->group, (unsigned)u->pack,
+			 (unsigned)u->shard, (unsigned)u->epoch);
 }
 
 static inline uint32_t
@@ -60,34 +78,43 @@ simcheck_passes(const struct sim_spec *s, const struct sim_pack *p)
 }
 
 static inline void
-simcheck_job_init(struct simcheck_job *j, const struct sim_spec *s, uint32_t g,
+simcheck_job_init(struct simcheck *c, struct simcheck_job *j, uint32_t g,
 		  const struct sim_pack *p)
 {
+	const struct sim_spec *s = c->spec;
 	const struct partition *pt = s->partition;
 	bool mtp = pt->spec.strategy == STRATEGY_MTP;
-	uint64_t train = 0, holdout = 0;
+	uint64_t train = 0, holdout = 0, end = 0;
 
 	j->nshard = mtp ? 1 : partition_nholder(pt, s->rows, g);
 	j->walks = p->cost->pattern == PATTERN_SEQUENTIAL;
 	j->merged = j->nshard == 1 && s->train[g] < SIM_MERGE_ROWS &&
 		    pt->spec.strategy != STRATEGY_DP;
-	j->lockstep = pt->spec.strategy == STRATEGY_DP ||
-		      pt->spec.strategy == STRATEGY_SP;
+	j->lockstep = j->nshard > 1 && (pt->spec.strategy == STRATEGY_DP ||
+					pt->spec.strategy == STRATEGY_SP);
+	j->open = SIMCHECK_NONE;
 	j->shard = xcalloc(j->nshard, sizeof *j->shard);
 	for (uint32_t k = 0; k < j->nshard; k++) {
-		struct simcheck_shard *c = &j->shard[k];
-		struct shard h = {g, UINT32_MAX, 0, s->rows[g]};
+		struct simcheck_shard *to = &j->shard[k];
+		struct shard h = {g, SIMCHECK_NONE, 0, s->rows[g]};
 
 		if (!mtp)
 			h = partition_holder(pt, s->rows, g, k);
-		c->worker = h.worker;
-		c->epochs_all = simcheck_passes(s, p);
+		if (h.first != end || h.end < h.first)
+			simcheck_complain(c, &(struct unit){.group = g},
+					  "a shard does not follow");
+		end = h.end;
+		to->worker = h.worker;
+		to->epochs_all = simcheck_passes(s, p);
 		/* floor(end m / n) - floor(first m / n), small numbers */
-		c->train = h.end * s->train[g] / s->rows[g] - train;
-		c->holdout = h.end * s->holdout[g] / s->rows[g] - holdout;
-		train += c->train;
-		holdout += c->holdout;
+		to->train = h.end * s->train[g] / s->rows[g] - train;
+		to->holdout = h.end * s->holdout[g] / s->rows[g] - holdout;
+		train += to->train;
+		holdout += to->holdout;
 	}
+	if (end != s->rows[g])
+		simcheck_complain(c, &(struct unit){.group = g},
+				  "shards are not the group");
 }
 
 static inline void
@@ -103,18 +130,8 @@ simcheck_init(struct simcheck *c, const struct sim_spec *s)
 			continue;
 		c->job[g] = xcalloc(p.n, sizeof **c->job);
 		for (size_t k = 0; k < p.n; k++)
-			simcheck_job_init(&c->job[g][k], s, g, &p.pack[k]);
+			simcheck_job_init(c, &c->job[g][k], g, &p.pack[k]);
 	}
-}
-
-static inline void
-simcheck_complain(struct simcheck *c, const struct unit *u, const char *what)
-{
-	if (c->complaint[0] == '\0')
-		snprintf(c->complaint, sizeof c->complaint,
-			 "%s: group %u pack %u shard %u epoch %u", what,
-			 (unsigned)u->group, (unsigned)u->pack,
-			 (unsigned)u->shard, (unsigned)u->epoch);
 }
 
 /* Rows of a part add up to those of an epoch. */
@@ -136,13 +153,35 @@ simcheck_rows(struct simcheck *c, struct simcheck_job *j, const struct unit *u)
 		return;
 	}
 	h->trained += u->rows;
+	j->open = u->shard;
 	if (h->trained > want * epochs)
 		simcheck_complain(c, u, "rows twice");
 	if (h->trained < want * epochs)
 		return;
+	j->open = SIMCHECK_NONE;
 	h->trained = 0;
 	h->scored = 0;
 	h->epoch += epochs;
+}
+
+/* The first unit of an epoch must find the one before ended. */
+static inline void
+simcheck_epoch(struct simcheck *c, struct simcheck_job *j, const struct unit *u)
+{
+	if (u->epoch > j->epoch && !j->merged) {
+		for (uint32_t i = 0; i < j->nshard; i++) {
+			struct simcheck_shard *h = &j->shard[i];
+
+			if (h->epoch + 1 != u->epoch || h->trained)
+				simcheck_complain(c, u, "epochs overlap");
+			if (j->walks && j->epoch && h->scored != h->holdout)
+				simcheck_complain(c, u, "not all have scored");
+		}
+		j->epoch = u->epoch;
+		j->epoch_end = fmax(j->train_end, j->score_end);
+	}
+	if (!simcheck_later(u->start_sec, j->epoch_end))
+		simcheck_complain(c, u, "begun before the last epoch ended");
 }
 
 static inline void
@@ -152,14 +191,8 @@ simcheck_walk(struct simcheck *c, struct simcheck_job *j, const struct unit *u)
 		return;
 	if (!simcheck_later(u->start_sec, j->train_end))
 		simcheck_complain(c, u, "two shards of a walk at once");
-	if (u->kind == UNIT_SCORE) {
-		if (u->end_sec > j->score_end)
-			j->score_end = u->end_sec;
-		return;
-	}
-	if (!simcheck_later(u->start_sec, j->score_end))
-		simcheck_complain(c, u, "trained before it was scored");
-	j->train_end = u->end_sec;
+	if (j->open != SIMCHECK_NONE && j->open != u->shard)
+		simcheck_complain(c, u, "a shard of a walk is not done");
 }
 
 static inline int
@@ -177,14 +210,19 @@ simcheck_unit(void *ctx, const struct unit *u)
 		simcheck_complain(c, u, "no such shard");
 		return 0;
 	}
-	if (j->shard[u->shard].worker == UINT32_MAX)
+	if (j->shard[u->shard].worker == SIMCHECK_NONE)
 		j->shard[u->shard].worker = u->worker;
 	if (j->shard[u->shard].worker != u->worker)
 		simcheck_complain(c, u, "on a worker that does not hold it");
 	if (u->kind == UNIT_LOAD)
 		return 0;
-	simcheck_rows(c, j, u);
+	simcheck_epoch(c, j, u);
 	simcheck_walk(c, j, u);
+	simcheck_rows(c, j, u);
+	if (u->kind == UNIT_SCORE)
+		j->score_end = u->end_sec;
+	else
+		j->train_end = u->end_sec;
 	return 0;
 }
 

@@ -21,6 +21,9 @@ draw(uint64_t n)
 
 #define GROUPS_MAX 40
 #define PACKS_MAX 40
+#define SIM_WORKERS_MAX 64
+#define INSTANCES 10000 /* of each strategy, */
+#define LARGE_EVERY 100 /* of which some may have the most of everything */
 
 struct instance {
 	struct profile profile;
@@ -126,20 +129,20 @@ random_rows(struct instance *in)
 	}
 }
 
-/* Small numbers are more likely. */
+/* From 1 to most; small numbers are more likely, unless it is to be large. */
 static uint64_t
-some(uint64_t most)
+some(uint64_t most, bool large)
 {
-	return 1 + draw(draw(draw(most) + 1) + 1);
+	return 1 + draw(large ? most : draw(draw(most) + 1) + 1);
 }
 
 static void
-random_instance(struct instance *in, enum strategy strategy)
+random_instance(struct instance *in, enum strategy strategy, bool large)
 {
-	uint32_t p = (uint32_t)some(64);
+	uint32_t p = (uint32_t)some(SIM_WORKERS_MAX, large);
 	int mix = (int)draw(3);
 
-	plain(in, some(GROUPS_MAX), some(PACKS_MAX));
+	plain(in, some(GROUPS_MAX, large), some(PACKS_MAX, large));
 	costly(in);
 	random_rows(in);
 	for (size_t k = 0; k < in->npack; k++)
@@ -203,47 +206,106 @@ check_instance(struct instance *in, uint64_t number)
 	CHECK_INT(r.bytes, quick.bytes);
 }
 
-static void
-check_strategy(enum strategy strategy, uint64_t n)
-{
-	struct instance in;
+/* What may be met, of which there must have been some. */
+enum {
+	ONE_GROUP,
+	ONE_CONFIG,
+	EMPTY_GROUP,
+	ONE_WORKER,
+	MORE_WORKERS_THAN_GROUPS,
+	MORE_WORKERS_THAN_ROWS,
+	MANY_OF_ALL,
+	SEQUENTIAL,
+	ALGEBRAIC,
+	NKIND
+};
 
-	for (uint64_t i = 0; i < n && !check_failed; i++) {
+static void
+count_kinds(const struct instance *in, uint64_t seen[NKIND])
+{
+	uint32_t p = in->partition.workers;
+	uint64_t rows = 0, empty = 0, walks = 0;
+
+	for (size_t g = 0; g < in->spec.ngroup; g++) {
+		rows += in->rows[g];
+		empty += in->rows[g] == 0;
+	}
+	for (size_t k = 0; k < in->npack; k++)
+		walks += in->pack[k].cost == &in->entry[0];
+	seen[ONE_GROUP] += in->spec.ngroup == 1;
+	seen[ONE_CONFIG] += in->npack == 1 && in->pack[0].width == 1;
+	seen[EMPTY_GROUP] += empty > 0 && rows > 0;
+	seen[ONE_WORKER] += p == 1;
+	seen[MORE_WORKERS_THAN_GROUPS] += p > in->spec.ngroup;
+	seen[MORE_WORKERS_THAN_ROWS] += p > rows;
+	seen[MANY_OF_ALL] += p > SIM_WORKERS_MAX / 2 &&
+			     in->npack > PACKS_MAX / 2 &&
+			     in->spec.ngroup > GROUPS_MAX / 2;
+	seen[SEQUENTIAL] += walks > 0;
+	seen[ALGEBRAIC] += walks < in->npack;
+}
+
+static void
+check_strategy(enum strategy strategy)
+{
+	uint64_t seen[NKIND] = {0};
+
+	for (uint64_t i = 0; i < INSTANCES && !check_failed; i++) {
+		struct instance in;
+
 		seed = i * 1000003 + strategy;
-		random_instance(&in, strategy);
+		random_instance(&in, strategy, i % LARGE_EVERY == 0);
+		count_kinds(&in, seen);
 		check_instance(&in, i);
 		partition_release(&in.partition);
 	}
+	for (size_t k = 0; k < NKIND; k++)
+		CHECK(seen[k] >= 5);
 }
 
 static void
 gl_properties(void)
 {
-	check_strategy(STRATEGY_GL, 10000);
+	check_strategy(STRATEGY_GL);
 }
 
 static void
 constrained_properties(void)
 {
-	check_strategy(STRATEGY_GL_CONSTRAINED, 10000);
+	check_strategy(STRATEGY_GL_CONSTRAINED);
 }
 
 static void
-whole_properties(void)
+gtp_properties(void)
 {
-	check_strategy(STRATEGY_GTP, 5000);
-	check_strategy(STRATEGY_MTP, 5000);
+	check_strategy(STRATEGY_GTP);
 }
 
 static void
-spread_properties(void)
+mtp_properties(void)
 {
-	check_strategy(STRATEGY_MOP, 4000);
-	check_strategy(STRATEGY_DP, 3000);
-	check_strategy(STRATEGY_SP, 3000);
+	check_strategy(STRATEGY_MTP);
 }
 
-/* --- the negative control --- */
+static void
+mop_properties(void)
+{
+	check_strategy(STRATEGY_MOP);
+}
+
+static void
+dp_properties(void)
+{
+	check_strategy(STRATEGY_DP);
+}
+
+static void
+sp_properties(void)
+{
+	check_strategy(STRATEGY_SP);
+}
+
+/* --- negative controls --- */
 
 /* A group on k holders whose s packs are dealt from one shared queue: holder q
  * gets pack (k t + q) mod s in slot t (kingpin's prototype). */
@@ -293,6 +355,110 @@ negative_control(void)
 	CHECK(!is_sound(4, 6));
 	CHECK(is_sound(5, 12));
 	CHECK(is_sound(7, 12));
+}
+
+/* What is said of units of a pack on two workers, 10 training rows and 10
+ * hold-out rows each, in 2 epochs. */
+static void
+check_complaint(const struct unit *unit, size_t n, bool algebraic,
+		const char *want)
+{
+	struct instance in;
+	struct simcheck c;
+
+	plain(&in, 1, 1);
+	in.pack[0].cost = &in.entry[algebraic];
+	in.spec.epochs = 2;
+	in.rows[0] = 40;
+	in.train[0] = in.holdout[0] = 20;
+	gl(&in, 1, 2);
+	simcheck_init(&c, &in.spec);
+	for (size_t i = 0; i < n; i++)
+		simcheck_unit(&c, &unit[i]);
+	simcheck_end(&c);
+	CHECK_STR(c.complaint, want);
+	partition_release(&in.partition);
+}
+
+/* {worker and shard, epoch, kind, start, end, rows} */
+#define U(k, e, what, from, to, n)                                             \
+	{                                                                      \
+		.worker = (k), .shard = (k), .epoch = (e),                     \
+		.kind = UNIT_##what, .start_sec = (from), .end_sec = (to),     \
+		.rows = (n)                                                    \
+	}
+
+static void
+sequential_controls(void)
+{
+	const struct unit right[] = {
+	    U(0, 1, TRAIN, 0, 1, 10), U(1, 1, TRAIN, 1, 2, 10),
+	    U(0, 1, SCORE, 2, 3, 10), U(1, 1, SCORE, 2, 3, 10),
+	    U(1, 2, TRAIN, 3, 4, 10), U(0, 2, TRAIN, 4, 5, 10),
+	    U(0, 2, SCORE, 5, 6, 10), U(1, 2, SCORE, 5, 6, 10)};
+	const struct unit left_open[] = {U(0, 1, TRAIN, 0, 1, 5),
+					 U(1, 1, TRAIN, 1, 2, 10)};
+	const struct unit at_once[] = {U(0, 1, TRAIN, 0, 2, 10),
+				       U(1, 1, TRAIN, 1, 3, 10)};
+	const struct unit unscored[] = {
+	    U(0, 1, TRAIN, 0, 1, 10), U(1, 1, TRAIN, 1, 2, 10),
+	    U(0, 1, SCORE, 2, 3, 10), U(0, 2, TRAIN, 3, 4, 10)};
+	const struct unit early[] = {
+	    U(0, 1, TRAIN, 0, 1, 10), U(1, 1, TRAIN, 1, 2, 10),
+	    U(0, 1, SCORE, 2, 3, 10), U(1, 1, SCORE, 2, 5, 10),
+	    U(0, 2, TRAIN, 4, 6, 10)};
+
+	check_complaint(right, 8, false, "");
+	check_complaint(right, 7, false,
+			"not scored: group 0 pack 0 shard 1 epoch 2");
+	check_complaint(right, 5, false,
+			"not done: group 0 pack 0 shard 0 epoch 1");
+	check_complaint(left_open, 2, false,
+			"a shard of a walk is not done: group 0 pack 0 "
+			"shard 1 epoch 1");
+	check_complaint(at_once, 2, false,
+			"two shards of a walk at once: group 0 pack 0 "
+			"shard 1 epoch 1");
+	check_complaint(unscored, 4, false,
+			"not all have scored: group 0 pack 0 shard 0 epoch 2");
+	check_complaint(early, 5, false,
+			"begun before the last epoch ended: group 0 pack 0 "
+			"shard 0 epoch 2");
+}
+
+/* Its units train and score. */
+static void
+algebraic_controls(void)
+{
+	const struct unit right[] = {
+	    U(0, 1, TRAIN, 0, 1, 20), U(1, 1, TRAIN, 0, 2, 20),
+	    U(1, 2, TRAIN, 2, 3, 20), U(0, 2, TRAIN, 2, 4, 20)};
+	const struct unit ahead[] = {U(0, 1, TRAIN, 0, 1, 20),
+				     U(0, 2, TRAIN, 1, 2, 20)};
+	const struct unit early[] = {U(0, 1, TRAIN, 0, 1, 20),
+				     U(1, 1, TRAIN, 0, 2, 20),
+				     U(0, 2, TRAIN, 1, 3, 20)};
+	const struct unit twice[] = {U(0, 1, TRAIN, 0, 1, 20),
+				     U(0, 1, TRAIN, 1, 2, 20)};
+	const struct unit astray[] = {{.worker = 0, .shard = 1, .rows = 20}};
+	const struct unit busy[] = {U(0, 1, TRAIN, 0, 2, 10),
+				    U(0, 1, TRAIN, 1, 3, 10)};
+
+	check_complaint(right, 4, true, "");
+	check_complaint(ahead, 2, true,
+			"epochs overlap: group 0 pack 0 shard 0 epoch 2");
+	check_complaint(early, 3, true,
+			"begun before the last epoch ended: group 0 pack 0 "
+			"shard 0 epoch 2");
+	check_complaint(twice, 2, true,
+			"an epoch twice, or left out: group 0 pack 0 shard 0 "
+			"epoch 1");
+	check_complaint(busy, 2, true,
+			"two units at once on a worker: group 0 pack 0 "
+			"shard 0 epoch 1");
+	check_complaint(astray, 1, true,
+			"on a worker that does not hold it: group 0 pack 0 "
+			"shard 1 epoch 0");
 }
 
 /* --- how near the bound --- */
@@ -381,12 +547,17 @@ main(void)
 	check_run("the invariants hold of 10,000 runs of gl", gl_properties);
 	check_run("the invariants hold of 10,000 runs of gl-constrained",
 		  constrained_properties);
-	check_run("the invariants hold of 10,000 runs of gtp and mtp",
-		  whole_properties);
-	check_run("the invariants hold of 10,000 runs of mop, dp and sp",
-		  spread_properties);
+	check_run("the invariants hold of 10,000 runs of gtp", gtp_properties);
+	check_run("the invariants hold of 10,000 runs of mtp", mtp_properties);
+	check_run("the invariants hold of 10,000 runs of mop", mop_properties);
+	check_run("the invariants hold of 10,000 runs of dp", dp_properties);
+	check_run("the invariants hold of 10,000 runs of sp", sp_properties);
 	check_run("packs dealt from one shared queue are caught",
 		  negative_control);
+	check_run("Sequential shards at once, half done or unscored are caught",
+		  sequential_controls);
+	check_run("Algebraic passes ahead, early or twice are caught",
+		  algebraic_controls);
 	check_run("Sequential work ends near the bound", sequential_bars);
 	check_run("Algebraic work ends within 1 % of the bound",
 		  algebraic_bars);
