@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "model/glm_kernel.h"
 #include "model/glm_view.h"
+#include "model/gradpartial.h"
 #include "model/mlp_pack.h"
 
 #define MODEL_VERSION 1
@@ -277,11 +278,11 @@ static const struct pack_ops mlp_ops = {
     .batch = mlp_pack_batch,
     .step = mlp_pack_step,
     .partial_new = mlp_pack_partial,
-    .partial_free = mlp_partial_free,
-    .partial_reset = mlp_partial_reset,
-    .partial_put = mlp_partial_put,
-    .partial_get = mlp_partial_get,
-    .merge = mlp_partial_merge,
+    .partial_free = gradpartial_free,
+    .partial_reset = gradpartial_reset,
+    .partial_put = gradpartial_put,
+    .partial_get = gradpartial_get,
+    .merge = gradpartial_merge,
     .gradient = mlp_pack_gradient,
     .apply = mlp_pack_apply,
     .end_epoch = mlp_pack_end_epoch,

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/isa.h"
 #include "base/mem.h"
-#include "model/gradsum.h"
+#include "model/gradpartial_sums.h"
 #include "model/loss.h"
 #include "model/mlp.h"
 #include "model/optim.h"
@@ -344,76 +344,12 @@ mlp_pack_step(struct pack *p, const struct rows *r, const uint32_t *order,
 
 /* --- steps with other holders --- */
 
-struct partial {
-	size_t n; /* lanes */
-	uint64_t rows;
-	double weight;
-	double loss[PACK_LANES_MAX];
-	struct gradsum g[PACK_LANES_MAX]; /* the weights: slots are the rows */
-};
-
+/* Of the weights of each lane; slots are the rows. */
 struct partial *
 mlp_pack_partial(const struct pack *p)
 {
-	struct partial *t = xcalloc(1, sizeof *t);
-
-	t->n = p->n;
-	for (size_t i = 0; i < p->n; i++)
-		gradsum_init(&t->g[i], p->net.dense, p->net.slot.rows,
-			     p->net.slot.stride);
-	return t;
-}
-
-void
-mlp_partial_free(struct partial *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		gradsum_release(&t->g[i]);
-	free(t);
-}
-
-void
-mlp_partial_reset(struct partial *t)
-{
-	t->rows = 0;
-	t->weight = 0;
-	memset(t->loss, 0, sizeof t->loss);
-	for (size_t i = 0; i < t->n; i++)
-		gradsum_reset(&t->g[i]);
-}
-
-void
-mlp_partial_put(const struct partial *t, struct strbuf *sb)
-{
-	put_u64(sb, t->rows);
-	put_f64(sb, t->weight);
-	put_f64s(sb, t->loss, t->n);
-	for (size_t i = 0; i < t->n; i++)
-		gradsum_put(&t->g[i], sb);
-}
-
-int
-mlp_partial_get(struct partial *t, struct cursor *c)
-{
-	int rc = 0;
-
-	t->rows = get_u64(c);
-	t->weight = get_f64(c);
-	get_f64s(c, t->loss, t->n);
-	for (size_t i = 0; rc == 0 && i < t->n; i++)
-		rc = gradsum_get(&t->g[i], c);
-	return rc;
-}
-
-void
-mlp_partial_merge(struct partial *into, const struct partial *from)
-{
-	into->rows += from->rows;
-	into->weight += from->weight;
-	for (size_t i = 0; i < into->n; i++) {
-		into->loss[i] += from->loss[i];
-		gradsum_add(&into->g[i], &from->g[i]);
-	}
+	return gradpartial_new(p->n, p->n, p->net.dense, p->net.slot.rows,
+			       p->net.slot.stride);
 }
 
 /* Adds the gradient of the batch at a lane's weights. */
@@ -482,7 +418,7 @@ mlp_pack_apply(struct pack *p, struct partial *t)
 		descend(p, l, g->v, g->named, g->nnamed);
 		add_iterate(p, l);
 	}
-	mlp_partial_reset(t);
+	gradpartial_reset(t);
 	isa_flush_end(before);
 }
 

@@ -18,11 +18,6 @@ void mlp_pack_step(struct pack *p, const struct rows *r, const uint32_t *order,
 		   size_t n, double *pred);
 void mlp_pack_end_epoch(struct pack *p, struct lane_report *report);
 struct partial *mlp_pack_partial(const struct pack *p);
-void mlp_partial_free(struct partial *t);
-void mlp_partial_reset(struct partial *t);
-void mlp_partial_put(const struct partial *t, struct strbuf *sb);
-int mlp_partial_get(struct partial *t, struct cursor *c);
-void mlp_partial_merge(struct partial *into, const struct partial *from);
 void mlp_pack_gradient(struct pack *p, const struct rows *r,
 		       const uint32_t *order, size_t n, struct partial *t);
 void mlp_pack_apply(struct pack *p, struct partial *t);

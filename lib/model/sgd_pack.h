@@ -28,6 +28,7 @@
  * diverged; its weights are 0 from then on.
  */
 
+#include "model/gradpartial.h"
 #include "model/learner.h"
 #include "model/loss.h"
 #include "model/sgd.h"
@@ -63,11 +64,6 @@ void sgd_pack_step(struct pack *p, const struct rows *r, const uint32_t *order,
 		   size_t n, double *pred);
 void sgd_pack_end_epoch(struct pack *p, struct lane_report *report);
 struct partial *sgd_pack_partial(const struct pack *p);
-void sgd_partial_free(struct partial *t);
-void sgd_partial_reset(struct partial *t);
-void sgd_partial_put(const struct partial *t, struct strbuf *sb);
-int sgd_partial_get(struct partial *t, struct cursor *c);
-void sgd_partial_merge(struct partial *into, const struct partial *from);
 void sgd_pack_gradient(struct pack *p, const struct rows *r,
 		       const uint32_t *order, size_t n, struct partial *t);
 void sgd_pack_apply(struct pack *p, struct partial *t);
@@ -87,10 +83,10 @@ void sgd_pack_apply(struct pack *p, struct partial *t);
 		.load_state = sgd_pack_load_state, .batch = sgd_pack_batch,    \
 		.step = sgd_pack_step, .end_epoch = sgd_pack_end_epoch,        \
 		.partial_new = sgd_pack_partial,                               \
-		.partial_free = sgd_partial_free,                              \
-		.partial_reset = sgd_partial_reset,                            \
-		.partial_put = sgd_partial_put,                                \
-		.partial_get = sgd_partial_get, .merge = sgd_partial_merge,    \
+		.partial_free = gradpartial_free,                              \
+		.partial_reset = gradpartial_reset,                            \
+		.partial_put = gradpartial_put,                                \
+		.partial_get = gradpartial_get, .merge = gradpartial_merge,    \
 		.gradient = sgd_pack_gradient, .apply = sgd_pack_apply         \
 	}
 

@@ -6,6 +6,7 @@
 #include "model/glm_coefficients.h"
 #include "model/glm_kernel.h"
 #include "model/glm_view.h"
+#include "model/gradpartial.h"
 #include "model/softmax_pack.h"
 
 struct model {
@@ -221,10 +222,10 @@ adam_new(const struct pack_spec *spec, struct error *err)
 	.batch = softmax_pack_batch, .step = softmax_pack_step,                \
 	.end_epoch = softmax_pack_end_epoch,                                   \
 	.partial_new = softmax_pack_partial,                                   \
-	.partial_free = softmax_partial_free,                                  \
-	.partial_reset = softmax_partial_reset,                                \
-	.partial_put = softmax_partial_put,                                    \
-	.partial_get = softmax_partial_get, .merge = softmax_partial_merge,    \
+	.partial_free = gradpartial_free,                                  \
+	.partial_reset = gradpartial_reset,                                \
+	.partial_put = gradpartial_put,                                    \
+	.partial_get = gradpartial_get, .merge = gradpartial_merge,    \
 	.gradient = softmax_pack_gradient, .apply = softmax_pack_apply
 
 static const struct pack_ops plain_ops = {.create = plain_new, SOFTMAX_OPS};

@@ -32,11 +32,6 @@ void softmax_pack_step(struct pack *p, const struct rows *r,
 		       const uint32_t *order, size_t n, double *pred);
 void softmax_pack_end_epoch(struct pack *p, struct lane_report *report);
 struct partial *softmax_pack_partial(const struct pack *p);
-void softmax_partial_free(struct partial *t);
-void softmax_partial_reset(struct partial *t);
-void softmax_partial_put(const struct partial *t, struct strbuf *sb);
-int softmax_partial_get(struct partial *t, struct cursor *c);
-void softmax_partial_merge(struct partial *into, const struct partial *from);
 void softmax_pack_gradient(struct pack *p, const struct rows *r,
 		       const uint32_t *order, size_t n, struct partial *t);
 void softmax_pack_apply(struct pack *p, struct partial *t);
