@@ -445,11 +445,7 @@ list_options(struct datashuffle *r)
 	const struct datashuffle_spec *p = &r->spec;
 	struct strbuf *sb = &r->options;
 
-	strbuf_addf(sb, "method %s\n", shuffle_method_name(p->method));
-	strbuf_addf(sb, "seed %" PRIu64 "\n", p->seed);
-	strbuf_addf(sb, "rank %" PRIu32 "/%" PRIu32 "\n", p->part.rank,
-		    p->part.ranks ? p->part.ranks : 1);
-	strbuf_addf(sb, "even %s\n", p->part.even ? "yes" : "no");
+	shufflestate_add_order(p->method, p->seed, &p->part, sb);
 	strbuf_addf(sb, "as %s\n", p->csv ? "csv" : "stream");
 	strbuf_addf(sb, "split %s\n", p->split < 0 ? "(all)" : part[p->split]);
 	strbuf_addf(sb, "group %s\n", p->group ? p->group : "(all)");
@@ -472,64 +468,28 @@ find_place(struct datashuffle *r, struct error *err)
 		return -1;
 	r->end = p->epoch + p->epochs;
 	r->bytes_before = r->place.bytes;
-	if (r->place.epoch < p->epoch)
-		return error_set(err, EXIT_USAGE,
-				 "%s: stopped in epoch %" PRIu64
-				 ", before the first that is asked for",
-				 p->resume, r->place.epoch);
 	return 0;
 }
 
 /* --- rows to leave out --- */
 
-/* Whether *skip ends in the epoch of the place; else it is taken from it, as
- * whole buffers are passed over. */
-static bool
-skip_buffers(struct datashuffle *r, uint64_t *skip)
-{
-	struct shuffle_state *at = &r->place;
-	size_t n = order_buffers(r->order, at->epoch);
-
-	at->rows = 0;
-	for (at->buffer = 0; at->buffer < n; at->buffer++) {
-		uint64_t rows =
-		    order_buffer(r->order, at->epoch, at->buffer).rows;
-
-		if (*skip < rows)
-			return true;
-		*skip -= rows;
-		at->rows += rows;
-	}
-	at->buffer = at->rows = 0;
-	return false;
-}
-
 /* Begins behind the first rows of all that would be written. */
 static void
 skip_rows(struct datashuffle *r)
 {
-	struct shuffle_state *at = &r->place;
 	struct order_skip k = {.method = r->spec.method,
 			       .part = r->spec.part,
 			       .end = r->end,
-			       .epoch = at->epoch,
+			       .epoch = r->place.epoch,
 			       .skip = r->spec.skip};
-	bool known;
 
 	for (size_t i = 0; i < r->sel.nblock; i++)
 		k.tuples += r->sel.rows[i];
 	k.reservoir = order_mrs_tuples(
 	    k.tuples, order_buffer_tuples(k.tuples, r->facts.buffer_blocks,
 					  r->sel.nblock));
-	known = order_skip_epochs(&k);
-	at->epoch = k.epoch;
-	while (is_buffered(r->spec.method) && at->epoch < r->end &&
-	       !skip_buffers(r, &k.skip) && !known)
-		at->epoch++;
-	r->facts.skips_beyond =
-	    at->epoch > r->end || (at->epoch == r->end && k.skip > 0);
-	at->tuples = at->epoch < r->end ? k.skip : 0;
-	at->rows += at->tuples;
+	/* Where all rows are held, the order is not made yet. */
+	r->facts.skips_beyond = shufflestate_skip(&r->place, r->order, &k);
 }
 
 static int

@@ -182,6 +182,11 @@ shufflestate_load(const char *path, const char *name, struct shuffle_state *st,
 	if (ret == 0 && check != check_value(&was))
 		ret = error_set(err, EXIT_CORRUPT,
 				"altered: no place in this order");
+	if (ret == 0 && was.epoch < st->epoch)
+		ret = error_set(err, EXIT_USAGE,
+				"stopped in epoch %" PRIu64
+				", before the first that is asked for",
+				was.epoch);
 	jsonio_free(v);
 	if (ret < 0)
 		return error_context(err, "%s", path);
@@ -215,4 +220,50 @@ shufflestate_check_output(const char *path, const struct shuffle_state *st,
 			 "%" PRIu64 ": truncate -s %" PRIu64 " it, and append "
 			 "(>>)",
 			 name, size, path, st->bytes, st->bytes);
+}
+
+void
+shufflestate_add_order(enum shuffle_method method, uint64_t seed,
+		       const struct order_rank *part, struct strbuf *options)
+{
+	strbuf_addf(options, "method %s\n", shuffle_method_name(method));
+	strbuf_addf(options, "seed %" PRIu64 "\n", seed);
+	strbuf_addf(options, "rank %" PRIu32 "/%" PRIu32 "\n", part->rank,
+		    part->ranks ? part->ranks : 1);
+	strbuf_addf(options, "even %s\n", part->even ? "yes" : "no");
+}
+
+/* Whether *skip ends in the epoch of the place; else it is taken from it, as
+ * whole buffers are passed over. */
+static bool
+skip_buffers(struct shuffle_state *st, struct order *order, uint64_t *skip)
+{
+	size_t n = order_buffers(order, st->epoch);
+
+	st->rows = 0;
+	for (st->buffer = 0; st->buffer < n; st->buffer++) {
+		uint64_t rows = order_buffer(order, st->epoch, st->buffer).rows;
+
+		if (*skip < rows)
+			return true;
+		*skip -= rows;
+		st->rows += rows;
+	}
+	st->buffer = st->rows = 0;
+	return false;
+}
+
+bool
+shufflestate_skip(struct shuffle_state *st, struct order *order,
+		  struct order_skip *k)
+{
+	bool known = order_skip_epochs(k);
+
+	st->epoch = k->epoch;
+	while (order && st->epoch < k->end &&
+	       !skip_buffers(st, order, &k->skip) && !known)
+		st->epoch++;
+	st->tuples = st->epoch < k->end ? k->skip : 0;
+	st->rows += st->tuples;
+	return st->epoch > k->end || (st->epoch == k->end && k->skip > 0);
 }

@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 #include "base/error.h"
+#include "base/strbuf.h"
+#include "shuffle/order.h"
 
 struct shuffle_state {
 	uint64_t data; /* fingerprint of the data */
@@ -31,7 +33,7 @@ int shufflestate_save(const char *path, const struct shuffle_state *st,
 /* The place, of a state of what st has in data and options.  EXIT_CORRUPT if
  * it is of other data (their name is for the message) or not as it was saved,
  * by a hash that it has; EXIT_USAGE, with the first that differs, of other
- * options. */
+ * options, or if it is in an epoch before that of st, the first wanted. */
 int shufflestate_load(const char *path, const char *name,
 		      struct shuffle_state *st, struct error *err);
 
@@ -39,5 +41,16 @@ int shufflestate_load(const char *path, const char *name,
  * st was loaded, says: what comes would not go behind what is there. */
 int shufflestate_check_output(const char *path, const struct shuffle_state *st,
 			      int fd, const char *name, struct error *err);
+
+/* Appends to options the lines of what decides an order. */
+void shufflestate_add_order(enum shuffle_method method, uint64_t seed,
+			    const struct order_rank *part,
+			    struct strbuf *options);
+
+/* Moves st, at the start of an epoch, behind the first k->skip tuples of what
+ * k says; order: of a method that fills buffers, else NULL.  True if there
+ * are not so many before k->end. */
+bool shufflestate_skip(struct shuffle_state *st, struct order *order,
+		       struct order_skip *k);
 
 #endif

@@ -184,11 +184,7 @@ list_options(struct textshuffle *t)
 
 	strbuf_addf(sb, "format %s\n", text_format_name(o->file.format));
 	strbuf_addf(sb, "header %s\n", o->file.header ? "yes" : "no");
-	strbuf_addf(sb, "method %s\n", shuffle_method_name(o->method));
-	strbuf_addf(sb, "seed %" PRIu64 "\n", o->seed);
-	strbuf_addf(sb, "rank %" PRIu32 "/%" PRIu32 "\n", o->part.rank,
-		    o->part.ranks ? o->part.ranks : 1);
-	strbuf_addf(sb, "even %s\n", o->part.even ? "yes" : "no");
+	shufflestate_add_order(o->method, o->seed, &o->part, sb);
 	strbuf_addf(sb, "buffer %" PRIu64 "\n", t->facts.buffer_bytes);
 	strbuf_addf(sb, "block-size %" PRIu64 "\n", t->facts.block_bytes);
 }
@@ -205,17 +201,10 @@ choose_start(struct textshuffle *t, struct error *err)
 	    .options = t->options.buf,
 	    .epoch = o->first_epoch,
 	};
-	if (!o->resume_path)
-		return 0;
-	if (shufflestate_load(o->resume_path, textfile_name(t->file), &t->at,
-			      err) < 0)
-		return -1;
-	if (t->at.epoch < o->first_epoch)
-		return error_set(err, EXIT_USAGE,
-				 "%s: stopped in epoch %" PRIu64
-				 ", before the first that is asked for",
-				 o->resume_path, t->at.epoch);
-	return 0;
+	return o->resume_path
+		   ? shufflestate_load(o->resume_path, textfile_name(t->file),
+				       &t->at, err)
+		   : 0;
 }
 
 static int
@@ -275,50 +264,20 @@ reservoir_tuples(const struct textshuffle *t, uint64_t all)
 	return n < UINT32_MAX ? n : UINT32_MAX - 1;
 }
 
-/* Whether *skip ends in the epoch that is begun; else it is taken from it, as
- * whole buffers are passed over. */
-static bool
-skip_buffers(struct textshuffle *t, uint64_t *skip)
-{
-	struct shuffle_state *at = &t->at;
-	size_t n = order_buffers(t->order, at->epoch);
-
-	at->rows = 0;
-	for (at->buffer = 0; at->buffer < n; at->buffer++) {
-		uint64_t rows =
-		    order_buffer(t->order, at->epoch, at->buffer).rows;
-
-		if (*skip < rows)
-			return true;
-		*skip -= rows;
-		at->rows += rows;
-	}
-	at->buffer = at->rows = 0;
-	return false;
-}
-
 /* Begins behind the first `skip` records of the output. */
 static void
 skip_records(struct textshuffle *t, uint64_t all)
 {
-	struct shuffle_state *at = &t->at;
 	struct order_skip k = {.method = t->o.method,
 			       .part = t->o.part,
 			       .tuples = all,
 			       .reservoir = t->reservoir,
 			       .end = t->end,
-			       .epoch = at->epoch,
+			       .epoch = t->at.epoch,
 			       .skip = t->o.skip};
-	bool known = order_skip_epochs(&k);
 
-	at->epoch = k.epoch;
-	while (!is_stream(t->o.method) && at->epoch < t->end &&
-	       !skip_buffers(t, &k.skip) && !known)
-		at->epoch++;
-	t->facts.skips_beyond =
-	    at->epoch > t->end || (at->epoch == t->end && k.skip > 0);
-	at->tuples = at->epoch < t->end ? k.skip : 0;
-	at->rows += at->tuples;
+	t->facts.skips_beyond = shufflestate_skip(
+	    &t->at, is_stream(t->o.method) ? NULL : t->order, &k);
 }
 
 /* Of buffers that hold what they should on average, as records that are long
