@@ -191,6 +191,18 @@ jsonio_u64(const struct jvalue *v, uint64_t *out, struct error *err)
 }
 
 int
+jsonio_u64s(const struct jvalue *v, uint64_t *out, size_t n, const char *shape,
+	    struct error *err)
+{
+	if (!jsonio_at(v, n - 1) || jsonio_at(v, n))
+		return error_set(err, EXIT_CORRUPT, "not %s", shape);
+	for (size_t i = 0; i < n; i++)
+		if (jsonio_u64(jsonio_at(v, i), &out[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int
 jsonio_real(const struct jvalue *v, double *out, struct error *err)
 {
 	const json_t *j = real_type(v);
@@ -471,6 +483,18 @@ jout_uint(struct jout *j, uint64_t v)
 	}
 	before_item(j);
 	strbuf_addf(j->sb, "%" PRIu64, v);
+}
+
+void
+jout_uints(struct jout *j, const uint64_t *v, size_t n)
+{
+	int indent = jout_begin_line(j);
+
+	jout_array(j);
+	for (size_t i = 0; i < n; i++)
+		jout_uint(j, v[i]);
+	jout_end_array(j);
+	jout_end_line(j, indent);
 }
 
 void

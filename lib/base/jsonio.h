@@ -56,6 +56,10 @@ int jsonio_real(const struct jvalue *v, double *out, struct error *err);
 int jsonio_string(const struct jvalue *v, const char **out, size_t *len,
                   struct error *err);
 
+/* An array of n >= 1 numbers and no more; else err says "not SHAPE". */
+int jsonio_u64s(const struct jvalue *v, uint64_t *out, size_t n,
+                const char *shape, struct error *err);
+
 /* Any key of o that is not in `known` (ended by NULL) is an error, with "did
  * you mean". */
 int jsonio_check_keys(const struct jvalue *o, const char *const *known,
@@ -88,6 +92,8 @@ void jout_end_array(struct jout *j);
 void jout_key(struct jout *j, const char *key);
 void jout_int(struct jout *j, int64_t v);
 void jout_uint(struct jout *j, uint64_t v); /* above INT64_MAX: hex */
+/* An array on one line. */
+void jout_uints(struct jout *j, const uint64_t *v, size_t n);
 void jout_hex(struct jout *j, uint64_t v); /* "0x0123456789abcdef" */
 void jout_real(struct jout *j, double v);  /* NaN, inf: null */
 void jout_bool(struct jout *j, bool v);

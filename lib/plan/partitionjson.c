@@ -41,13 +41,9 @@ cuts_json(const struct partition *pt, struct jout *j)
 	jout_key(j, "cuts");
 	jout_array(j);
 	for (uint32_t k = 0; k <= pt->workers; k++) {
-		int indent = jout_begin_line(j);
+		const struct cut *c = &pt->cut[k];
 
-		jout_array(j);
-		jout_uint(j, pt->cut[k].group);
-		jout_uint(j, pt->cut[k].row);
-		jout_end_array(j);
-		jout_end_line(j, indent);
+		jout_uints(j, (uint64_t[]){c->group, c->row}, 2);
 	}
 	jout_end_array(j);
 }
@@ -60,15 +56,9 @@ split_json(const struct partition *pt, struct jout *j)
 	jout_array(j);
 	for (size_t i = 0; i < pt->nsplit; i++) {
 		const struct shard *s = &pt->split[i];
-		int indent = jout_begin_line(j);
 
-		jout_array(j);
-		jout_uint(j, s->group);
-		jout_uint(j, s->worker);
-		jout_uint(j, s->first);
-		jout_uint(j, s->end);
-		jout_end_array(j);
-		jout_end_line(j, indent);
+		jout_uints(
+		    j, (uint64_t[]){s->group, s->worker, s->first, s->end}, 4);
 	}
 	jout_end_array(j);
 }
@@ -184,17 +174,13 @@ load_spec(struct partition_spec *spec, const struct jvalue *v, int version,
 static int
 load_cut(const struct jvalue *v, struct cut *c, struct error *err)
 {
-	const struct jvalue *pair[2] = {jsonio_at(v, 0), jsonio_at(v, 1)};
-	uint64_t group;
+	uint64_t member[2];
 
-	if (!pair[0] || !pair[1] || jsonio_at(v, 2))
-		return error_set(err, EXIT_CORRUPT, "not [group, row]");
-	if (jsonio_u64(pair[0], &group, err) < 0 ||
-	    jsonio_u64(pair[1], &c->row, err) < 0)
+	if (jsonio_u64s(v, member, 2, "[group, row]", err) < 0)
 		return -1;
-	if (group > UINT32_MAX)
+	if (member[0] > UINT32_MAX)
 		return error_set(err, EXIT_CORRUPT, "group is too large");
-	c->group = (uint32_t)group;
+	*c = (struct cut){(uint32_t)member[0], member[1]};
 	return 0;
 }
 
@@ -244,19 +230,11 @@ load_shard(const struct jvalue *v, struct shard *s, struct error *err)
 {
 	uint64_t member[4];
 
-	for (size_t i = 0; i < 4; i++) {
-		const struct jvalue *item = jsonio_at(v, i);
-
-		if (!item || jsonio_at(v, 4))
-			return error_set(err, EXIT_CORRUPT,
-					 "not [group, worker, first, end]");
-		if (jsonio_u64(item, &member[i], err) < 0)
-			return -1;
-	}
+	if (jsonio_u64s(v, member, 4, "[group, worker, first, end]", err) < 0)
+		return -1;
 	if (member[0] > UINT32_MAX || member[1] > UINT32_MAX)
 		return error_set(err, EXIT_CORRUPT,
-				 "group or worker is too "
-				 "large");
+				 "group or worker is too large");
 	*s = (struct shard){(uint32_t)member[0], (uint32_t)member[1], member[2],
 			    member[3]};
 	return 0;

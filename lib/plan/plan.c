@@ -171,15 +171,9 @@ split_json(const struct plan *p, struct jout *j)
 	jout_uint(j, p->split_set);
 	jout_key(j, "groups");
 	jout_array(j);
-	for (size_t i = 0; i < p->nsplit; i++) {
-		int indent = jout_begin_line(j);
-
-		jout_array(j);
-		jout_uint(j, p->split[i].group);
-		jout_uint(j, p->split[i].set);
-		jout_end_array(j);
-		jout_end_line(j, indent);
-	}
+	for (size_t i = 0; i < p->nsplit; i++)
+		jout_uints(j, (uint64_t[]){p->split[i].group, p->split[i].set},
+			   2);
 	jout_end_array(j);
 	jout_end_object(j);
 }

@@ -113,19 +113,15 @@ static int
 load_split_group(const struct plan *p, const struct jvalue *v,
 		 struct plan_split *s, struct error *err)
 {
-	const struct jvalue *pair[2] = {jsonio_at(v, 0), jsonio_at(v, 1)};
-	uint64_t group, set;
+	uint64_t member[2]; /* group, set */
 
-	if (!pair[0] || !pair[1] || jsonio_at(v, 2))
-		return error_set(err, EXIT_CORRUPT, "not [group, packs]");
-	if (jsonio_u64(pair[0], &group, err) < 0 ||
-	    jsonio_u64(pair[1], &set, err) < 0)
+	if (jsonio_u64s(v, member, 2, "[group, packs]", err) < 0)
 		return -1;
-	if (group >= p->partition.groups || set >= p->nset)
+	if (member[0] >= p->partition.groups || member[1] >= p->nset)
 		return error_set(err, EXIT_CORRUPT, "there is none");
-	if (s > p->split && group <= s[-1].group)
+	if (s > p->split && member[0] <= s[-1].group)
 		return error_set(err, EXIT_CORRUPT, "not ascending");
-	*s = (struct plan_split){(uint32_t)group, (uint32_t)set};
+	*s = (struct plan_split){(uint32_t)member[0], (uint32_t)member[1]};
 	return 0;
 }
 

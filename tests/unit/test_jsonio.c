@@ -91,6 +91,43 @@ wrong_members(void)
 	jsonio_free(v);
 }
 
+/* Rows of numbers, as they are written and read. */
+static void
+rows_of_numbers(void)
+{
+	const uint64_t row[2] = {7, UINT64_MAX};
+	struct strbuf sb = STRBUF_INIT;
+	struct jout j;
+	struct jvalue *v;
+	struct error err = ERROR_NONE;
+	const struct jvalue *a;
+	uint64_t back[2] = {0};
+	size_t n;
+
+	jout_begin(&j, &sb, 1);
+	jout_object(&j);
+	jout_key(&j, "a");
+	jout_array(&j);
+	jout_uints(&j, row, 2);
+	jout_uints(&j, row, 1);
+	jout_end_array(&j);
+	jout_end_object(&j);
+	CHECK_STR(sb.buf, "{\n \"a\": [\n  [7,\"0xffffffffffffffff\"],\n"
+			  "  [7]\n ]\n}");
+	v = parse(sb.buf);
+	CHECK_OK(jsonio_get_array(v, "a", &a, &n, &err), err);
+	CHECK_OK(jsonio_u64s(jsonio_at(a, 0), back, 2, "[x, y]", &err), err);
+	CHECK_MEM(back, row, sizeof(row));
+	CHECK_ERROR(jsonio_u64s(jsonio_at(a, 0), back, 1, "[x]", &err), err,
+		    EXIT_CORRUPT, "not [x]");
+	CHECK_ERROR(jsonio_u64s(jsonio_at(a, 1), back, 2, "[x, y]", &err), err,
+		    EXIT_CORRUPT, "not [x, y]");
+	CHECK_ERROR(jsonio_u64s(v, back, 2, "[x, y]", &err), err, EXIT_CORRUPT,
+		    "not [x, y]");
+	jsonio_free(v);
+	strbuf_release(&sb);
+}
+
 static void
 bad_text(void)
 {
@@ -288,6 +325,7 @@ main(void)
 {
 	check_run("members are read by type", typed_members);
 	check_run("a missing or mistyped member is named", wrong_members);
+	check_run("rows of numbers are written and read", rows_of_numbers);
 	check_run("text that is no JSON is told by place", bad_text);
 	check_run("an unknown key is an error with a suggestion", unknown_keys);
 	check_run("objects are written on one line or indented", writing);
