@@ -19,6 +19,58 @@
 
 #define PARTITION_BYTES_MAX ((size_t)1 << 24)
 
+static const char *data, *output = "-", *pilot, *cost, *lp;
+static int64_t pilot_sec = 5;
+static uint64_t memory_bytes;
+static bool explain, simulate_run, no_spill;
+static struct plan_options po = PLAN_OPTIONS_DEFAULT;
+
+static const struct opt options[] = {
+    PLAN_OPTIONS_TABLE(po),
+    {"data", 0, OPT_STRING, &data, "DIR",
+     "where the dataset is now (default: as in the partition)", 0, 0},
+    {"explain", 0, OPT_FLAG, &explain, NULL,
+     "print configs, packs, work, and the costs of every strategy\n"
+     "instead",
+     0, 0},
+    {"cost", 0, OPT_STRING, &cost, "MODEL",
+     "print costs by simulation (as --explain) or by the closed\n"
+     "forms of the paper: simulation, paper",
+     0, 0},
+    {"simulate", 0, OPT_FLAG, &simulate_run, NULL,
+     "print the units of work of a simulated run instead", 0, 0},
+    {"emit-lp", 0, OPT_STRING, &lp, "FILE",
+     "also write the best schedule as a linear program to solve", 0, 0},
+    {"memory", 0, OPT_BYTES, &memory_bytes, "SIZE",
+     "of a worker, for costs and --no-spill (default: as much as it\n"
+     "takes)",
+     0, 0},
+    {"no-spill", 0, OPT_FLAG, &no_spill, NULL,
+     "refuse if the rows of a worker are more than --memory", 0, 0},
+    {"pilot", 0, OPT_STRING, &pilot, "DATA",
+     "measure what work costs on rows of a dataset instead,\n"
+     "for --profile",
+     0, 0},
+    {"pilot-sec", 0, OPT_INT, &pilot_sec, "SEC", "how long to measure, about",
+     1, 3600},
+    {"output", 'o', OPT_STRING, &output, "FILE",
+     "where to write; - is standard output", 0, 0},
+    {0},
+};
+
+static const struct opt_program program = {
+    .usage = "--learner NAME [OPTION...] [PARTITION]\n"
+	     "       kp-plan --pilot DATA [OPTION...]",
+    .purpose = "Expand a search space and pack its configs: the plan "
+	       "of a run.",
+    .examples = "  kp-partition -p 8 data | kp-plan --learner logistic \\\n"
+		"      --param l2=log:1e-8:1e-1 --search grid:8 > plan.json\n",
+    .opt = options,
+    .operands_min = 0,
+    .operands_max = 1,
+    .elsewhere = plan_options_elsewhere,
+};
+
 static int
 read_partition(const char *path, const char *name, struct partition *pt,
 	       struct error *err)
@@ -53,11 +105,10 @@ refuse_dataset(const char *path)
 	     path, word.buf);
 }
 
-/* Reads the partition at path and opens the dataset it is of, at `data` if
+/* Reads the partition at path and opens the dataset it is of, at --data if
  * given; the partition then names that one. */
 static struct dataset *
-open_both(const char *path, const char *data, struct partition *pt,
-	  struct error *err)
+open_both(const char *path, struct partition *pt, struct error *err)
 {
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
 	struct dataset *d;
@@ -77,19 +128,16 @@ open_both(const char *path, const char *data, struct partition *pt,
 	return d;
 }
 
-/* What to write. */
-struct what {
-	bool explain, simulate, paper;
-	const char *lp; /* file to write a linear program to, or NULL */
-	uint64_t memory_bytes;
-	bool no_spill;
-};
+/* Costs by the closed forms of the paper are asked for. */
+static bool
+by_paper(void)
+{
+	return cost && strcmp(cost, "paper") == 0;
+}
 
 /* What the plan would cost. */
 static void
-write_costs(const struct plan *p, const struct dataset *d,
-	    const struct plan_options *po, const struct what *w,
-	    struct strbuf *text)
+write_costs(const struct plan *p, const struct dataset *d, struct strbuf *text)
 {
 	struct strbuf summary = STRBUF_INIT;
 	struct error err = ERROR_NONE;
@@ -99,21 +147,21 @@ write_costs(const struct plan *p, const struct dataset *d,
 	struct cost_spec spec = {.plan = p,
 				 .profile = &profile,
 				 .rows = &rows,
-				 .memory_bytes = w->memory_bytes};
+				 .memory_bytes = memory_bytes};
 
-	if (plan_options_profile(po, &profile, &err) < 0)
+	if (plan_options_profile(&po, &profile, &err) < 0)
 		die(&err);
 	cost_rows_init(&rows, p, d);
-	if (w->simulate) {
+	if (simulate_run) {
 		costtext_timeline(&spec, text, &summary);
 		fputs(summary.buf, stderr);
-	} else if (w->paper) {
+	} else if (by_paper()) {
 		paper = cost_paper(&spec);
 		costtext_paper(&paper, text);
 	} else {
 		explain_plan(p, d, text);
 		strbuf_addch(text, '\n');
-		costtext_explain(&spec, po, text);
+		costtext_explain(&spec, &po, text);
 	}
 	strbuf_release(&summary);
 	cost_rows_release(&rows);
@@ -121,7 +169,7 @@ write_costs(const struct plan *p, const struct dataset *d,
 }
 
 static void
-write_lp(const struct plan *p, const struct dataset *d, const char *path)
+write_lp(const struct plan *p, const struct dataset *d)
 {
 	struct strbuf text = STRBUF_INIT;
 	struct error err = ERROR_NONE;
@@ -130,31 +178,30 @@ write_lp(const struct plan *p, const struct dataset *d, const char *path)
 		error_context(&err, "--emit-lp");
 		die(&err);
 	}
-	if (io_write_file(path, text.buf, text.len, &err) < 0)
+	if (io_write_file(lp, text.buf, text.len, &err) < 0)
 		die(&err);
 	strbuf_release(&text);
 }
 
 /* The plan of the partition at path, or what there is to say of it. */
 static void
-write_plan(const char *path, const char *data, const struct plan_options *po,
-	   const struct what *w, struct strbuf *text)
+write_plan(const char *path, struct strbuf *text)
 {
 	struct error err = ERROR_NONE;
 	struct partition pt;
-	struct dataset *d = open_both(path, data, &pt, &err);
+	struct dataset *d = open_both(path, &pt, &err);
 	struct plan plan;
 	struct jout j;
 
-	if (!d || plan_build(&plan, po, dataset_schema(d), &pt, &err) < 0)
+	if (!d || plan_build(&plan, &po, dataset_schema(d), &pt, &err) < 0)
 		die(&err);
 	plan_choose_schedule(&plan, dataset_schema(d), dataset_index(d));
-	if (w->no_spill && shardfit_refuse(&plan, d, w->memory_bytes, &err))
+	if (no_spill && shardfit_refuse(&plan, d, memory_bytes, &err))
 		die(&err);
-	if (w->lp)
-		write_lp(&plan, d, w->lp);
-	if (w->explain || w->simulate || w->paper) {
-		write_costs(&plan, d, po, w, text);
+	if (lp)
+		write_lp(&plan, d);
+	if (explain || simulate_run || cost) {
+		write_costs(&plan, d, text);
 	} else {
 		jout_begin(&j, text, 1);
 		plan_json(&plan, &j);
@@ -166,19 +213,19 @@ write_plan(const char *path, const char *data, const struct plan_options *po,
 
 /* The profile of a dataset: of the learner asked for, or of all. */
 static void
-write_pilot(const char *dir, const struct plan_options *po, double sec,
-	    struct strbuf *text)
+write_pilot(struct strbuf *text)
 {
 	struct error err = ERROR_NONE;
 	struct space space = {0};
-	struct pilot_spec spec = {.data = dataset_open(dir, &err), .sec = sec};
+	struct pilot_spec spec = {.data = dataset_open(pilot, &err),
+				  .sec = (double)pilot_sec};
 	struct profile p;
 	struct jout j;
 
 	if (!spec.data)
 		die(&err);
-	if (po->learner) {
-		if (plan_options_space(po, dataset_schema(spec.data), &space,
+	if (po.learner) {
+		if (plan_options_space(&po, dataset_schema(spec.data), &space,
 				       &err) < 0)
 			die(&err);
 		spec.space = &space;
@@ -193,82 +240,38 @@ write_pilot(const char *dir, const struct plan_options *po, double sec,
 	dataset_free(spec.data);
 }
 
+/* partition: the operand, if there is one. */
+static void
+check_options(const char *partition)
+{
+	if (pilot && partition)
+		dief(EXIT_USAGE, "--pilot takes no partition: \"%s\"",
+		     partition);
+	if (pilot && lp)
+		dief(EXIT_USAGE, "--emit-lp does not go with --pilot");
+	if (no_spill && memory_bytes == 0)
+		dief(EXIT_USAGE, "--no-spill needs --memory");
+	if (partition)
+		refuse_dataset(partition);
+	if (cost && !by_paper() && strcmp(cost, "simulation") != 0)
+		dief(EXIT_USAGE, "--cost %s: not simulation or paper", cost);
+}
+
 int
 main(int argc, char **argv)
 {
-	struct plan_options po = PLAN_OPTIONS_DEFAULT;
-	const char *data = NULL, *output = "-", *pilot = NULL;
-	const char *cost = NULL;
-	int64_t pilot_sec = 5;
-	struct what what = {0};
-	const struct opt opts[] = {
-	    PLAN_OPTIONS_TABLE(po),
-	    {"data", 0, OPT_STRING, &data, "DIR",
-	     "where the dataset is now (default: as in the partition)", 0, 0},
-	    {"explain", 0, OPT_FLAG, &what.explain, NULL,
-	     "print configs, packs, work, and the costs of every strategy\n"
-	     "instead",
-	     0, 0},
-	    {"cost", 0, OPT_STRING, &cost, "MODEL",
-	     "print costs by simulation (as --explain) or by the closed\n"
-	     "forms of the paper: simulation, paper",
-	     0, 0},
-	    {"simulate", 0, OPT_FLAG, &what.simulate, NULL,
-	     "print the units of work of a simulated run instead", 0, 0},
-	    {"emit-lp", 0, OPT_STRING, &what.lp, "FILE",
-	     "also write the best schedule as a linear program to solve", 0, 0},
-	    {"memory", 0, OPT_BYTES, &what.memory_bytes, "SIZE",
-	     "of a worker, for costs and --no-spill (default: as much as it\n"
-	     "takes)",
-	     0, 0},
-	    {"no-spill", 0, OPT_FLAG, &what.no_spill, NULL,
-	     "refuse if the rows of a worker are more than --memory", 0, 0},
-	    {"pilot", 0, OPT_STRING, &pilot, "DATA",
-	     "measure what work costs on rows of a dataset instead,\n"
-	     "for --profile",
-	     0, 0},
-	    {"pilot-sec", 0, OPT_INT, &pilot_sec, "SEC",
-	     "how long to measure, about", 1, 3600},
-	    {"output", 'o', OPT_STRING, &output, "FILE",
-	     "where to write; - is standard output", 0, 0},
-	    {0},
-	};
-	const struct opt_program prog = {
-	    .usage = "--learner NAME [OPTION...] [PARTITION]\n"
-		     "       kp-plan --pilot DATA [OPTION...]",
-	    .purpose = "Expand a search space and pack its configs: the plan "
-		       "of a run.",
-	    .examples =
-		"  kp-partition -p 8 data | kp-plan --learner logistic \\\n"
-		"      --param l2=log:1e-8:1e-1 --search grid:8 > plan.json\n",
-	    .opt = opts,
-	    .operands_min = 0,
-	    .operands_max = 1,
-	    .elsewhere = plan_options_elsewhere,
-	};
-	int first = opt_parse(&prog, argc, argv);
+	int first = opt_parse(&program, argc, argv);
 	const char *path = first < argc ? argv[first] : "-";
 	struct strbuf text = STRBUF_INIT;
 	struct error err = ERROR_NONE;
 
 	if (!pilot && strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
-		opt_short_help(&prog);
-	if (pilot && first < argc)
-		dief(EXIT_USAGE, "--pilot takes no partition: \"%s\"", path);
-	if (pilot && what.lp)
-		dief(EXIT_USAGE, "--emit-lp does not go with --pilot");
-	if (what.no_spill && what.memory_bytes == 0)
-		dief(EXIT_USAGE, "--no-spill needs --memory");
-	refuse_dataset(path);
-	if (cost && strcmp(cost, "paper") != 0 &&
-	    strcmp(cost, "simulation") != 0)
-		dief(EXIT_USAGE, "--cost %s: not simulation or paper", cost);
-	what.paper = cost && strcmp(cost, "paper") == 0;
-	what.explain |= cost && !what.paper;
+		opt_short_help(&program);
+	check_options(first < argc ? path : NULL);
 	if (pilot)
-		write_pilot(pilot, &po, (double)pilot_sec, &text);
+		write_pilot(&text);
 	else
-		write_plan(path, data, &po, &what, &text);
+		write_plan(path, &text);
 	if (io_write_file(output, text.buf, text.len, &err) < 0)
 		die(&err);
 
