@@ -294,6 +294,61 @@ cut() {
 	[ $((half * 3)) -lt "$full" ]
 }
 
+# foreseen NAME P STRATEGY OPTION...: the simulation of NAME.json has the units
+# that the run has, of the groups whose passes are units of their own
+foreseen() {
+	bundle "$@"
+	kp-plan "${@:4}" --simulate "$1.part" >"$1.sim" 2>/dev/null
+	cat >units.py <<-'END'
+	import collections, json, sys
+	def read(name):
+	    rows = collections.Counter()
+	    for line in open(name):
+	        u = json.loads(line)
+	        if u["group"] < 4:
+	            rows[tuple(u[k] for k in ("kind", "group", "pack", "epoch",
+	                                      "shard", "worker"))] += u["rows"]
+	    return rows
+	sim, real = read(sys.argv[1]), read(sys.argv[2])
+	print(sorted(sim.keys() ^ real.keys())[:10])
+	assert sim and sim.keys() == real.keys()
+	# which rows of a worker are for training is guessed
+	for k in sim:
+	    assert abs(sim[k] - real[k]) < 20 + 0.02 * real[k], (k, real[k])
+	END
+	python3 units.py "$1.sim" "$1/timeline.jsonl"
+}
+
+@test "the units of a halved run are those of its simulation" {
+	need python3
+	for strategy in gl gtp; do
+		foreseen "one$strategy" 1 "$strategy" "${walked[@]}" \
+		    --search halving:12
+		foreseen "two$strategy" 2 "$strategy" "${walked[@]}" \
+		    --search halving:30:2 --pack-width 4
+	done
+	run ! foreseen full 2 gtp "${walked[@]}" --search random:12 \
+	    --patience 1
+}
+
+@test "kp-plan tells the rungs, and what they save" {
+	plan half 2 gl "${walked[@]}" --search halving:12
+	plan full 2 gl "${walked[@]}" --search random:12
+	kp-plan "${walked[@]}" --search halving:12 --explain half.part >half.txt
+	grep -qx 'rungs        12 configs to epoch 1, 4 to 3, 2 to 9, 1 to 20' half.txt
+	kp-plan "${walked[@]}" --search random:12 --explain full.part >full.txt
+	! grep -q rungs full.txt
+	# makespan, both bounds, compute, messages
+	paste <(grep '^gl ' half.txt) <(grep '^gl ' full.txt) | awk '{
+		for (i = 2; i <= 5; i++)
+			if ($i > $(i + NF / 2) / 2)
+				exit 1
+	}'
+	# mtp does not go with it, so is never best
+	grep -q '^mtp .*  no halving$' half.txt
+	! grep -q 'strategy mtp' half.txt
+}
+
 @test "halving is refused where it means nothing" {
 	kp-partition -p 2 --strategy mtp small >mtp.part
 	run -2 --separate-stderr kp-plan "${walked[@]}" --search halving:9 \

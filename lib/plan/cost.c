@@ -67,6 +67,7 @@ wide_bound(const struct cost_spec *s, const struct plan *p)
 	wide.pack_width = PACK_LANES_MAX;
 	plan_widest_packs(&wide);
 	begin_sim(&ps, s, &wide);
+	ps.widest = true;
 	simulate_bound(&ps.spec, &r);
 	plansim_release(&ps);
 	plan_drop_packs(&wide);
@@ -154,6 +155,7 @@ cost_of(const struct cost_spec *s, const struct partition_spec *with,
 	c->other_models =
 	    plan_is_sequential(&p) &&
 	    (with->strategy == STRATEGY_DP || with->strategy == STRATEGY_SP);
+	c->unhalved = p.space.eta > 0 && with->strategy == STRATEGY_MTP;
 	partition_make(&p.partition, with, s->rows->all, s->rows->n);
 	p.set = NULL;
 	p.split = NULL;
@@ -182,6 +184,12 @@ cost_of_all(const struct cost_spec *s, struct cost c[COST_STRATEGIES])
 	}
 }
 
+static bool
+is_eligible(const struct cost *c)
+{
+	return !c->other_models && !c->unhalved;
+}
+
 size_t
 cost_best(const struct cost c[COST_STRATEGIES])
 {
@@ -189,9 +197,10 @@ cost_best(const struct cost c[COST_STRATEGIES])
 	size_t i = 0;
 
 	for (size_t k = 1; k < COST_STRATEGIES; k++)
-		if (!c[k].other_models && c[k].sim.makespan_sec < least)
+		if (is_eligible(&c[k]) && c[k].sim.makespan_sec < least)
 			least = c[k].sim.makespan_sec;
-	while (c[i].other_models || c[i].sim.makespan_sec > least * SAME_SHARE)
+	while (!is_eligible(&c[i]) ||
+	       c[i].sim.makespan_sec > least * SAME_SHARE)
 		i++;
 	return i;
 }

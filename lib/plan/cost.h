@@ -42,6 +42,9 @@ struct cost {
 	/* What comes out is another model: dp and sp take a batch from all
 	 * workers at once, other strategies from one after another. */
 	bool other_models;
+	/* mtp, of a search by halving, with which it does not go: the costs
+	 * are those of all configs in all epochs. */
+	bool unhalved;
 };
 
 /* The strategies compared, in this order: gl, gl-constrained, gtp, gtp in lpt

@@ -86,6 +86,7 @@ costtext_table(const struct cost c[COST_STRATEGIES],
 			: is		    ? "chosen"
 			: i == best	    ? "best"
 			: c[i].other_models ? "other models"
+			: c[i].unhalved	    ? "no halving"
 					    : "",
 			sb);
 	}

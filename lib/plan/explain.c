@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/mem.h"
 #include "data/groupkey.h"
+#include "plan/halving.h"
 
 #define CONFIGS_SHOWN 20
 #define PACKS_SHOWN 20
@@ -392,6 +393,25 @@ explain_groups(const struct plan *p, const struct dataset *d,
 	strbuf_release(&text);
 }
 
+/* "12 configs to epoch 2, 4 to 6, 2 to 20" */
+static void
+explain_rungs(const struct plan *p, struct strbuf *out)
+{
+	struct halving h;
+	struct strbuf text = STRBUF_INIT;
+	uint32_t n = (uint32_t)p->space.nconfig;
+
+	halving_init(&h, n, p->space.eta, p->epochs);
+	for (uint32_t k = 0; k < h.nrung; k++) {
+		strbuf_addf(&text, "%" PRIu32 "%s to %s%" PRIu32 ", ", n,
+			    k ? "" : " configs", k ? "" : "epoch ", h.epoch[k]);
+		n = h.keep[k];
+	}
+	line(out, "rungs", "%s%" PRIu32 " to %s%" PRIu32, text.buf, n,
+	     h.nrung ? "" : "epoch ", p->epochs);
+	strbuf_release(&text);
+}
+
 void
 explain_plan(const struct plan *p, const struct dataset *d, struct strbuf *out)
 {
@@ -406,6 +426,8 @@ explain_plan(const struct plan *p, const struct dataset *d, struct strbuf *out)
 	     s->seed);
 	line(out, "configs", "%zu", s->nconfig);
 	line(out, "epochs", "at most %" PRIu32, p->epochs);
+	if (s->eta)
+		explain_rungs(p, out);
 	explain_groups(p, d, out);
 	line(out, "workers", "%" PRIu32, p->partition.workers);
 	for (size_t i = 0; i < p->nset; i++)

@@ -92,6 +92,10 @@ const struct plan_pack *plan_packs(const struct plan *p, uint32_t group,
 struct plan_pack *plan_packs_of(const struct plan *p, uint32_t group,
 				bool split, const struct plan_part *part,
 				size_t *npack);
+/* The same of plan_widest_packs(). */
+struct plan_pack *plan_widest_packs_of(const struct plan *p,
+				       const struct plan_part *part,
+				       size_t *npack);
 void plan_release(struct plan *p);
 /* mtp: the worker of pack k of group i at [i * set[0].n + k], by all rows of
  * the group (plan/tasks.h); groups that fall back have none to do.  The caller

@@ -332,17 +332,12 @@ plan_packs(const struct plan *p, uint32_t group, bool split, size_t *n)
 	return s->pack;
 }
 
-struct plan_pack *
-plan_packs_of(const struct plan *p, uint32_t group, bool split,
-	      const struct plan_part *part, size_t *npack)
+/* The plan with some of its configs and without packs; borrows all else. */
+static struct plan
+plan_of_part(const struct plan *p, const struct plan_part *part)
 {
 	struct plan some = *p;
-	const struct plan_pack *pack;
-	struct plan_pack *out;
 
-	*npack = 0;
-	if (part->n == 0)
-		return NULL;
 	some.set = NULL;
 	some.split = NULL;
 	some.nset = some.nsplit = 0;
@@ -350,15 +345,53 @@ plan_packs_of(const struct plan *p, uint32_t group, bool split,
 	some.space.config = xcalloc(part->n, sizeof(*some.space.config));
 	for (uint32_t i = 0; i < part->n; i++)
 		some.space.config[i] = p->space.config[part->config[i]];
-	plan_make_packs(&some);
-	pack = plan_packs(&some, group, split, npack);
-	out = xmemdup(pack, *npack * sizeof(*out));
+	return some;
+}
+
+/* A set of the plan of a part, with configs as the whole plan counts them; the
+ * part's plan is freed. */
+static struct plan_pack *
+take_set(struct plan *some, const struct plan_part *part, uint32_t set,
+	 size_t *npack)
+{
+	struct plan_pack *out =
+	    xmemdup(some->set[set].pack, some->set[set].n * sizeof(*out));
+
+	*npack = some->set[set].n;
 	for (size_t i = 0; i < *npack; i++)
 		for (uint32_t k = 0; k < out[i].n; k++)
 			out[i].config[k] = part->config[out[i].config[k]];
-	plan_drop_packs(&some);
-	free(some.space.config);
+	plan_drop_packs(some);
+	free(some->space.config);
 	return out;
+}
+
+struct plan_pack *
+plan_packs_of(const struct plan *p, uint32_t group, bool split,
+	      const struct plan_part *part, size_t *npack)
+{
+	struct plan some;
+
+	*npack = 0;
+	if (part->n == 0)
+		return NULL;
+	some = plan_of_part(p, part);
+	plan_make_packs(&some);
+	return take_set(&some, part, plan_set_of(&some, group, split), npack);
+}
+
+struct plan_pack *
+plan_widest_packs_of(const struct plan *p, const struct plan_part *part,
+		     size_t *npack)
+{
+	struct plan some;
+
+	*npack = 0;
+	if (part->n == 0)
+		return NULL;
+	some = plan_of_part(p, part);
+	plan_widest_packs(&some);
+	return take_set(&some, part, 0, npack);
 }
 
 /* --- the profile --- */

@@ -4,15 +4,30 @@
 
 #include "base/mem.h"
 #include "plan/planpack.h"
+#include "plan/rungpacks.h"
+
+/* Under mtp no worker has all configs of a group to compare. */
+static bool
+is_halved(const struct plansim *ps, uint32_t group)
+{
+	return ps->halved && ps->spec.holdout[group] > 0;
+}
 
 static struct sim_packs
 packs_of(void *ctx, uint32_t group)
 {
-	const struct plansim *ps = ctx;
+	struct plansim *ps = ctx;
 	const struct plan *p = ps->plan;
-	bool split = partition_nholder(&p->partition, ps->spec.rows, group) > 1;
-	uint32_t set = plan_set_of(p, group, split);
+	const struct rungpacks_spec rungs = {p, ps->spec.profile, ps->widest};
+	uint32_t n = partition_nholder(&p->partition, ps->spec.rows, group);
+	uint32_t set;
 
+	if (is_halved(ps, group)) {
+		if (ps->halved[n].pack == NULL)
+			ps->halved[n] = rungpacks_of(&rungs, group, n);
+		return ps->halved[n];
+	}
+	set = plan_set_of(p, group, n > 1);
 	return (struct sim_packs){ps->pack + ps->first[set], p->set[set].n};
 }
 
@@ -34,9 +49,12 @@ init_packs(struct plansim *ps)
 			const struct config *c =
 			    &p->space.config[pack->config[0]];
 
+			/* Under patience at least once. */
 			ps->pack[n++] = (struct sim_pack){
-			    pack->n, profile_find(ps->spec.profile,
-						  p->space.learner, c)};
+			    .width = pack->n,
+			    .cost = profile_find(ps->spec.profile,
+						 p->space.learner, c),
+			    .last = p->patience > 0};
 		}
 	}
 }
@@ -57,6 +75,9 @@ plansim_of_rows(struct plansim *ps, const struct plan *p,
 				     .schedule = p->schedule,
 				     .epochs = p->epochs};
 	init_packs(ps);
+	if (p->space.eta > 0 && p->partition.spec.strategy != STRATEGY_MTP)
+		ps->halved =
+		    xcalloc(p->partition.workers + 1u, sizeof(*ps->halved));
 }
 
 void
@@ -88,6 +109,10 @@ plansim_release(struct plansim *ps)
 {
 	for (size_t i = 0; i < 3; i++)
 		free(ps->own_rows[i]);
+	for (uint32_t i = 0; ps->halved && i <= ps->plan->partition.workers;
+	     i++)
+		free((void *)ps->halved[i].pack);
+	free(ps->halved);
 	free(ps->pack);
 	free(ps->first);
 	*ps = (struct plansim){0};
@@ -105,12 +130,14 @@ plan_choose_schedule(struct plan *p, const struct schema *s,
 }
 
 static double
-bound(const struct plan *p, const struct schema *s, const struct index *ix)
+bound(const struct plan *p, const struct schema *s, const struct index *ix,
+      bool widest)
 {
 	struct plansim ps;
 	struct sim_result r;
 
 	plansim_init(&ps, p, s, ix);
+	ps.widest = widest;
 	simulate_bound(&ps.spec, &r);
 	plansim_release(&ps);
 	return r.bound_sec;
@@ -121,13 +148,13 @@ plan_bounds(const struct plan *p, const struct schema *s,
 	    const struct index *ix)
 {
 	struct plan widest = *p;
-	struct plan_bounds b = {.packs_sec = bound(p, s, ix)};
+	struct plan_bounds b = {.packs_sec = bound(p, s, ix, false)};
 
 	widest.set = NULL;
 	widest.split = NULL;
 	widest.nset = widest.nsplit = 0;
 	plan_widest_packs(&widest);
-	b.widest_sec = bound(&widest, s, ix);
+	b.widest_sec = bound(&widest, s, ix, true);
 	plan_drop_packs(&widest);
 	return b;
 }

@@ -18,9 +18,15 @@ struct plansim {
 	uint64_t *own_rows[3]; /* all, train, hold-out */
 	struct sim_pack *pack; /* of all sets, one after the other */
 	size_t *first;	       /* [nset] */
+	/* A search by halving: packs by holders, made when asked for. */
+	struct sim_packs *halved; /* [workers + 1] */
+	bool widest;		  /* for the caller: packs are those of
+				     plan_widest_packs() */
 };
 
-/* The plan, with its packs made, and its partition outlive it. */
+/* The plan, with its packs made, and its partition outlive it.  Of a search by
+ * halving see plan/rungpacks.h for which configs go on; what ends by patience
+ * or converges ahead of its profile is not known. */
 void plansim_init(struct plansim *ps, const struct plan *p,
 		  const struct schema *s, const struct index *ix);
 /* The same of rows, and a profile, that outlive it. */

@@ -23,7 +23,8 @@ struct simsplit {
 	uint32_t group, nholder; /* > 1; the last owns the group */
 	struct simholder *holder;
 	struct sim_packs packs;
-	uint32_t first_job, next_pack; /* isolated groups: what follows */
+	uint32_t first_job, next_pack; /* to begin */
+	uint32_t rung, open;	       /* of the packs begun; not ended */
 };
 
 /* A holder in the tree of an Algebraic pass. */
@@ -34,14 +35,39 @@ struct simnode {
 
 /* A (group, pack) of a split group. */
 struct simjob {
-	uint32_t split, pack;
+	uint32_t split;
+	uint32_t number; /* position among the packs of its rung */
+	uint32_t npack;	 /* of them, in training */
 	const struct sim_pack *what;
-	uint32_t epochs;      /* all */
+	uint32_t epochs;      /* when it ends, or is parked */
 	uint32_t epoch, leg;  /* completed */
+	bool closing;	      /* Sequential: the last scores are asked for */
 	uint32_t waiting;     /* Sequential: scores to come */
 	double ready_sec;     /* of the last score */
 	struct simnode *node; /* Algebraic: [nholder] */
 };
+
+/* The longest chain of packs, each of a later rung than the one before. */
+struct simchain {
+	uint32_t rung;
+	double before_sec, most_sec; /* of earlier rungs; of this one */
+};
+static inline void
+simchain_add(struct simchain *c, const struct sim_pack *p, double sec)
+{
+	if (p->rung != c->rung) {
+		c->before_sec += c->most_sec;
+		c->most_sec = 0;
+		c->rung = p->rung;
+	}
+	if (sec > c->most_sec)
+		c->most_sec = sec;
+}
+static inline double
+simchain_sec(const struct simchain *c)
+{
+	return c->before_sec + c->most_sec;
+}
 
 /* --- workers --- */
 
@@ -78,7 +104,9 @@ struct simworker {
 	struct simwhole *whole;
 	size_t nwhole, at;
 	uint32_t pack, epoch;
+	uint32_t number;       /* position of the pack in its rung */
 	bool loading, scoring; /* mtp; is the next to do */
+	bool last;	       /* so are the last scores, at the end */
 	double resident_bytes;
 };
 
@@ -89,7 +117,7 @@ struct simrate {
 	double unit_sec, score_unit_sec; /* the rest; if there is hold-out */
 	double passes;
 	uint64_t units, scores;
-	/* As the above, the most of any pack. */
+	/* As the above, of a chain of packs no less than of any. */
 	double most_train_sec, most_holdout_sec, most_unit_sec;
 };
 
@@ -129,7 +157,7 @@ void sim_arrive(struct sim *s, enum simevent what, uint32_t job,
  * the sender; returns how long it takes: 0 between a worker and itself. */
 double sim_send(struct sim *s, uint32_t job, uint32_t from, uint32_t to,
 		double bytes);
-/* The job is done: of an isolated group the next begins. */
+/* The job is done: the next of its group may begin. */
 void sim_job_done(struct sim *s, uint32_t job, double now_sec);
 /* Hands out the part of a pass since the worker took it up. */
 void sim_give(struct sim *s, uint32_t worker, struct simpass *p,
@@ -140,6 +168,8 @@ void sim_give(struct sim *s, uint32_t worker, struct simpass *p,
  * that meet never overlap and leave nothing out. */
 uint64_t simcost_part(uint64_t some, uint64_t all, uint64_t first,
 		      uint64_t end);
+/* Passes that a config has had before, and that it gets. */
+uint32_t simcost_before(const struct sim_spec *s, const struct sim_pack *p);
 uint32_t simcost_passes(const struct sim_spec *s, const struct sim_pack *p);
 static inline bool
 simcost_walks(const struct sim_pack *p)

@@ -15,8 +15,9 @@ simcost_part(uint64_t some, uint64_t all, uint64_t first, uint64_t end)
 	return scaled(some, all, end) - scaled(some, all, first);
 }
 
-uint32_t
-simcost_passes(const struct sim_spec *s, const struct sim_pack *p)
+/* Of a config that is never parked. */
+static uint32_t
+all_passes(const struct sim_spec *s, const struct sim_pack *p)
 {
 	double most = p->cost->passes;
 
@@ -24,6 +25,22 @@ simcost_passes(const struct sim_spec *s, const struct sim_pack *p)
 	    most >= s->epochs)
 		return s->epochs;
 	return most < 1 ? 1 : (uint32_t)(most + 0.5);
+}
+
+uint32_t
+simcost_before(const struct sim_spec *s, const struct sim_pack *p)
+{
+	uint32_t all = all_passes(s, p);
+
+	return p->from < all ? p->from : all;
+}
+
+uint32_t
+simcost_passes(const struct sim_spec *s, const struct sim_pack *p)
+{
+	uint32_t all = all_passes(s, p);
+
+	return (p->to > 0 && p->to < all ? p->to : all) - simcost_before(s, p);
 }
 
 double
@@ -83,9 +100,11 @@ double
 simcost_job(const struct sim_spec *s, const struct sim_pack *p, uint64_t train,
 	    uint64_t holdout)
 {
-	return simcost_passes(s, p) *
-	       (simcost_pass(p, train, holdout) + simcost_score(p, holdout) +
-		simcost_update(p));
+	double score = simcost_score(p, holdout);
+
+	return simcost_passes(s, p) * (simcost_pass(p, train, holdout) + score +
+				       simcost_update(p)) +
+	       (p->last ? score : 0);
 }
 
 static double
@@ -97,6 +116,8 @@ larger(double a, double b)
 void
 simrate_set(struct simrate *r, const struct sim_spec *s, struct sim_packs packs)
 {
+	struct simchain chain[3] = {{0}};
+
 	if (r->packs.pack == packs.pack && r->packs.n == packs.n)
 		return;
 	*r = (struct simrate){.packs = packs};
@@ -104,10 +125,12 @@ simrate_set(struct simrate *r, const struct sim_spec *s, struct sim_packs packs)
 		const struct sim_pack *p = &packs.pack[k];
 		const struct profile_entry *c = p->cost;
 		uint32_t n = simcost_passes(s, p);
+		bool walks = simcost_walks(p);
+		uint32_t scored = n + (walks && p->last);
 		double train = n * c->row_sec[p->width - 1];
-		double holdout = n * c->score_sec[p->width - 1];
+		double holdout = scored * c->score_sec[p->width - 1];
 		double unit = n * (c->unit_sec + simcost_update(p));
-		double score = simcost_walks(p) ? n * c->unit_sec : 0;
+		double score = walks ? scored * c->unit_sec : 0;
 
 		r->train_sec += train;
 		r->holdout_sec += holdout;
@@ -115,11 +138,14 @@ simrate_set(struct simrate *r, const struct sim_spec *s, struct sim_packs packs)
 		r->score_unit_sec += score;
 		r->passes += n;
 		r->units += n;
-		r->scores += simcost_walks(p) ? n : 0;
-		r->most_train_sec = larger(r->most_train_sec, train);
-		r->most_holdout_sec = larger(r->most_holdout_sec, holdout);
-		r->most_unit_sec = larger(r->most_unit_sec, unit + score);
+		r->scores += walks ? scored : 0;
+		simchain_add(&chain[0], p, train);
+		simchain_add(&chain[1], p, holdout);
+		simchain_add(&chain[2], p, unit + score);
 	}
+	r->most_train_sec = simchain_sec(&chain[0]);
+	r->most_holdout_sec = simchain_sec(&chain[1]);
+	r->most_unit_sec = simchain_sec(&chain[2]);
 }
 
 double
@@ -174,7 +200,7 @@ largest_part(const struct sim_spec *s, uint32_t group, uint32_t nholder)
 	return (double)most;
 }
 
-/* The longest job of a group, or `least`. */
+/* The longest job of a group, from rung to rung, or `least`. */
 static double
 longest_job(const struct sim_spec *s, const struct simrate *r, uint32_t group,
 	    double least)
@@ -182,6 +208,7 @@ longest_job(const struct sim_spec *s, const struct simrate *r, uint32_t group,
 	uint64_t train = s->train[group], holdout = s->holdout[group];
 	uint32_t k = partition_nholder(s->partition, s->rows, group);
 	double part = (double)train, sec;
+	struct simchain chain = {0};
 
 	if (k == 1 && (double)train * r->most_train_sec +
 			      (double)holdout * r->most_holdout_sec +
@@ -200,9 +227,9 @@ longest_job(const struct sim_spec *s, const struct simrate *r, uint32_t group,
 			sec = simcost_passes(s, p) * part * row;
 		else
 			sec = simcost_passes(s, p) * (double)train * row;
-		least = larger(least, sec);
+		simchain_add(&chain, p, sec);
 	}
-	return least;
+	return larger(least, simchain_sec(&chain));
 }
 
 void

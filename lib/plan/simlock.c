@@ -10,6 +10,7 @@
 struct lock {
 	struct sim *s;
 	uint32_t group, nholder, depth;
+	uint32_t number;	       /* position of the pack in its rung */
 	struct simholder *holder;      /* with a unit callback, else NULL */
 	uint64_t rows, train, holdout; /* the most of any holder */
 };
@@ -71,7 +72,7 @@ give(struct lock *l, uint32_t pack, uint32_t epoch, enum unit_kind kind,
 		const struct simholder *h = &l->holder[k];
 		struct unit u = {.worker = h->worker,
 				 .group = l->group,
-				 .pack = pack,
+				 .pack = l->number,
 				 .epoch = epoch,
 				 .shard = k,
 				 .kind = kind,
@@ -86,6 +87,24 @@ give(struct lock *l, uint32_t pack, uint32_t epoch, enum unit_kind kind,
 	}
 }
 
+/* Scores of the models there are. */
+static void
+score(struct lock *l, uint32_t pack, uint32_t epoch)
+{
+	struct sim *s = l->s;
+	const struct sim_pack *p =
+	    &s->spec->packs(s->spec->packs_ctx, l->group).pack[pack];
+	double end =
+	    s->start_sec + simcost_score(p, l->holdout) +
+	    (l->nholder > 1 ? l->depth : 0) * 2 * s->spec->profile->latency_sec;
+
+	if (!simcost_walks(p) || l->holdout == 0)
+		return;
+	give(l, pack, epoch, UNIT_SCORE, end);
+	s->start_sec = end;
+	s->r->units += l->nholder;
+}
+
 /* The units of a pass end together: a holder waits for the others. */
 static void
 one_pass(struct lock *l, uint32_t pack, uint32_t epoch, double load_sec)
@@ -94,18 +113,11 @@ one_pass(struct lock *l, uint32_t pack, uint32_t epoch, double load_sec)
 	const struct sim_pack *p =
 	    &s->spec->packs(s->spec->packs_ctx, l->group).pack[pack];
 	double end = s->start_sec + pass_sec(l, p) + load_sec;
-	double score = simcost_score(p, l->holdout);
-	bool scored = simcost_walks(p) && l->holdout > 0;
 
 	give(l, pack, epoch, UNIT_TRAIN, end);
 	s->start_sec = end;
-	if (scored) {
-		end += score + (l->nholder > 1 ? l->depth : 0) * 2 *
-				   s->spec->profile->latency_sec;
-		give(l, pack, epoch, UNIT_SCORE, end);
-		s->start_sec = end;
-	}
-	s->r->units += l->nholder * (scored ? 2u : 1u);
+	s->r->units += l->nholder;
+	score(l, pack, epoch);
 }
 
 /* All passes of a pack are alike, and nobody wants to see them. */
@@ -148,34 +160,46 @@ find_holders(struct lock *l)
 }
 
 static void
-run_group(struct lock *l)
+run_pack(struct lock *l, uint32_t pack, const struct sim_pack *p)
 {
 	struct sim *s = l->s;
 	const struct sim_spec *spec = s->spec;
-	uint32_t n = l->nholder;
-	struct sim_packs packs = spec->packs(spec->packs_ctx, l->group);
+	uint32_t before = simcost_before(spec, p);
+	uint32_t passes = simcost_passes(spec, p);
 	double load = simcost_load(spec, l->rows);
 	bool fits =
 	    simcost_fits(spec, (double)l->rows * spec->profile->row_bytes);
+	double rest = fits ? 0 : load, first = fits && pack > 0 ? 0 : load;
+	double all = passes > 0 ? first + (passes - 1) * rest : 0;
 
-	for (l->depth = 0; 1u << l->depth < n;)
+	s->r->load_sec += l->nholder * all;
+	s->r->compute_sec += simcost_job(spec, p, spec->train[l->group],
+					 spec->holdout[l->group]);
+	if (spec->unit == NULL && passes > 0) {
+		s->start_sec += all;
+		all_passes(l, pack, passes);
+	}
+	for (uint32_t e = 1; spec->unit && e <= passes && !s->stop; e++)
+		one_pass(l, pack, before + e, e == 1 ? first : rest);
+	if (p->last)
+		score(l, pack, before + passes);
+}
+
+static void
+run_group(struct lock *l)
+{
+	const struct sim_spec *spec = l->s->spec;
+	struct sim_packs packs = spec->packs(spec->packs_ctx, l->group);
+	const struct sim_pack *p = packs.pack;
+
+	for (l->depth = 0; 1u << l->depth < l->nholder;)
 		l->depth++;
-	for (uint32_t k = 0; k < packs.n && !s->stop; k++) {
-		uint32_t passes = simcost_passes(spec, &packs.pack[k]);
-		double rest = fits ? 0 : load;
-		double first = fits && k > 0 ? 0 : load;
-
-		s->r->load_sec += n * (first + (passes - 1) * rest);
-		s->r->compute_sec +=
-		    simcost_job(spec, &packs.pack[k], spec->train[l->group],
-				spec->holdout[l->group]);
-		if (spec->unit == NULL) {
-			s->start_sec += first + (passes - 1) * rest;
-			all_passes(l, k, passes);
-			continue;
-		}
-		for (uint32_t e = 1; e <= passes && !s->stop; e++)
-			one_pass(l, k, e, e == 1 ? first : rest);
+	l->number = 0;
+	for (uint32_t k = 0; k < packs.n && !l->s->stop; k++) {
+		run_pack(l, k, &p[k]);
+		l->number++;
+		if (k + 1 < packs.n && p[k + 1].rung != p[k].rung)
+			l->number = 0;
 	}
 }
 

@@ -50,7 +50,10 @@ simsum_begin(struct sim *s, uint32_t job, double now_sec)
 	struct simjob *j = &s->job[job];
 
 	j->node = xcalloc(s->split[j->split].nholder, sizeof *j->node);
-	begin_pass(s, job, now_sec);
+	if (j->epoch < j->epochs)
+		begin_pass(s, job, now_sec);
+	else
+		sim_job_done(s, job, now_sec);
 }
 
 void

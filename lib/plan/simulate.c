@@ -47,13 +47,31 @@ begin_job(struct sim *s, uint32_t job, double now_sec)
 		simsum_begin(s, job, now_sec);
 }
 
+/* Begins the packs of a group that may: all of a rung, of an isolated group
+ * one. */
+static void
+begin_jobs(struct sim *s, struct simsplit *sp, double now_sec)
+{
+	bool isolate = s->spec->partition->spec.isolate;
+
+	while (sp->next_pack < sp->packs.n) {
+		uint32_t rung = sp->packs.pack[sp->next_pack].rung;
+
+		if (sp->open > 0 && (isolate || rung != sp->rung))
+			return;
+		sp->rung = rung;
+		sp->open++;
+		begin_job(s, sp->first_job + sp->next_pack++, now_sec);
+	}
+}
+
 void
 sim_job_done(struct sim *s, uint32_t job, double now_sec)
 {
 	struct simsplit *sp = &s->split[s->job[job].split];
 
-	if (sp->next_pack < sp->packs.n)
-		begin_job(s, sp->first_job + sp->next_pack++, now_sec);
+	sp->open--;
+	begin_jobs(s, sp, now_sec);
 }
 
 /* What reading the rows adds to a pass over a shard. */
@@ -79,9 +97,9 @@ pass_of(struct sim *s, const struct simitem *i)
 	bool walks = simcost_walks(j->what);
 	struct simpass p = {.there = true,
 			    .job = i->a,
-			    .pack = j->pack,
+			    .pack = j->number,
 			    .holder = i->b,
-			    .epoch = j->epoch + 1,
+			    .epoch = j->epoch + !j->closing,
 			    .kind = i->kind};
 
 	if (p.kind == SIM_UPDATE) {
@@ -331,6 +349,32 @@ is_lockstep(const struct sim *s)
 	return st == STRATEGY_DP || st == STRATEGY_SP;
 }
 
+static void
+add_jobs(struct sim *s, uint32_t split, size_t n)
+{
+	struct simsplit *sp = &s->split[split];
+	const struct sim_pack *p = sp->packs.pack;
+	uint32_t first = 0, train = 0;
+
+	sp->first_job = (uint32_t)n;
+	for (uint32_t k = 0; k < sp->packs.n; k++) {
+		uint32_t before = simcost_before(s->spec, &p[k]);
+
+		if (k == 0 || p[k].rung != p[k - 1].rung)
+			for (first = train = k; train < sp->packs.n &&
+						p[train].rung == p[k].rung &&
+						sim_pack_trains(&p[train]);)
+				train++;
+		s->job[n + k] = (struct simjob){
+		    .split = split,
+		    .number = k - first,
+		    .npack = train - first,
+		    .what = &p[k],
+		    .epoch = before,
+		    .epochs = before + simcost_passes(s->spec, &p[k])};
+	}
+}
+
 /* The groups that walk and sum among workers, and their jobs. */
 static void
 find_split(struct sim *s)
@@ -353,33 +397,16 @@ find_split(struct sim *s)
 	}
 	s->job = xcalloc(s->njob, sizeof *s->job);
 	for (uint32_t i = 0; i < s->nsplit; i++) {
-		struct simsplit *sp = &s->split[i];
-
-		sp->first_job = (uint32_t)n;
-		for (uint32_t k = 0; k < sp->packs.n; k++) {
-			const struct sim_pack *p = &sp->packs.pack[k];
-
-			s->job[n++] =
-			    (struct simjob){.split = i,
-					    .pack = k,
-					    .what = p,
-					    .epochs = simcost_passes(spec, p)};
-		}
+		add_jobs(s, i, n);
+		n += s->split[i].packs.n;
 	}
 }
 
 static void
 start(struct sim *s)
 {
-	bool isolate = s->spec->partition->spec.isolate;
-
-	for (size_t i = 0; i < s->nsplit; i++) {
-		struct simsplit *sp = &s->split[i];
-		uint32_t n = isolate ? 1 : (uint32_t)sp->packs.n;
-
-		while (sp->next_pack < n)
-			begin_job(s, sp->first_job + sp->next_pack++, 0);
-	}
+	for (size_t i = 0; i < s->nsplit; i++)
+		begin_jobs(s, &s->split[i], 0);
 	for (uint32_t w = 0; w < s->workers; w++)
 		choose(s, w, s->start_sec);
 }
@@ -479,6 +506,7 @@ urgent_group(const struct sim_spec *s, double bound_sec)
 		return found;
 	for (uint32_t i = 0; i < s->ngroup; i++) {
 		struct sim_packs p;
+		struct simchain chain = {0};
 
 		if (s->train[i] == 0 ||
 		    partition_nholder(s->partition, s->rows, i) == 1)
@@ -488,11 +516,13 @@ urgent_group(const struct sim_spec *s, double bound_sec)
 			double sec = simcost_job(s, &p.pack[k], s->train[i],
 						 s->holdout[i]);
 
-			if (!simcost_walks(&p.pack[k]) || sec < most)
-				continue;
-			most = sec;
-			found = i;
+			if (simcost_walks(&p.pack[k]))
+				simchain_add(&chain, &p.pack[k], sec);
 		}
+		if (simchain_sec(&chain) < most || chain.most_sec == 0)
+			continue;
+		most = simchain_sec(&chain);
+		found = i;
 	}
 	return found;
 }

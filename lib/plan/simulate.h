@@ -22,6 +22,10 @@
  *	mtp	tasks (group, pack) as plan/tasks.h says, each read for itself
  * partition_spec.isolate: of a group one pack at a time, on all its holders.
  *
+ * A search by halving: the packs of a group come rung by rung, and none of a
+ * rung begins before all of the rung before have ended; other groups go on
+ * meanwhile, as in exec/rung.h.
+ *
  * Rows are read when a worker first needs its shard; a shard for which its
  * memory has no room is read in every pass.  Messages take latency + bytes /
  * bandwidth and no time of a worker.
@@ -42,8 +46,21 @@
 struct sim_pack {
 	uint32_t width; /* configs */
 	const struct profile_entry *cost;
+	/* Of a search by halving (plan/rungpacks.h), else 0. */
+	uint32_t rung;	   /* of the group so many were cut before */
+	uint32_t from, to; /* epochs it has had, and when it is parked; 0: it
+			      is not */
+	/* Sequential: the models kept are scored once more at the end. */
+	bool last;
 };
-/* The packs of a group; the same pointer where they are the same. */
+/* Whether it is not of configs that have lost; those come last in a rung. */
+static inline bool
+sim_pack_trains(const struct sim_pack *p)
+{
+	return p->to == 0 || p->from < p->to;
+}
+/* The packs of a group, in order of rung; the same pointer where they are the
+ * same. */
 struct sim_packs {
 	const struct sim_pack *pack;
 	size_t n;

@@ -25,30 +25,47 @@ hop(struct sim *s, uint32_t job, uint32_t from, double now_sec)
 	const struct simsplit *sp = &s->split[j->split];
 	struct schedule_walk w = {.order = s->spec->schedule.order,
 				  .nholder = sp->nholder,
-				  .npack = (uint32_t)sp->packs.n,
-				  .pack = j->pack};
+				  .npack = j->npack,
+				  .pack = j->number};
 	uint32_t to = schedule_holder(&w, j->epoch, j->leg);
 
 	now_sec += sim_send(s, job, from, to, state_bytes(j));
 	sim_arrive(s, SIM_TRAIN, job, to, now_sec);
 }
 
-void
-simwalk_begin(struct sim *s, uint32_t job, double now_sec)
-{
-	hop(s, job, owner_of(s, &s->job[job]), now_sec);
-}
+static void ask_for_scores(struct sim *s, uint32_t job, double now_sec);
 
+/* Another epoch, if there is one; at the end the last scores. */
 static void
-next_epoch(struct sim *s, uint32_t job, double now_sec)
+go_on(struct sim *s, uint32_t job, double now_sec)
 {
 	struct simjob *j = &s->job[job];
 
 	j->leg = 0;
-	if (++j->epoch < j->epochs)
+	if (j->epoch < j->epochs) {
 		hop(s, job, owner_of(s, j), now_sec);
-	else
+	} else if (j->what->last && !j->closing) {
+		j->closing = true;
+		ask_for_scores(s, job, now_sec);
+	} else {
 		sim_job_done(s, job, now_sec);
+	}
+}
+
+void
+simwalk_begin(struct sim *s, uint32_t job, double now_sec)
+{
+	go_on(s, job, now_sec);
+}
+
+/* All scores are in. */
+static void
+scored(struct sim *s, uint32_t job, double now_sec)
+{
+	struct simjob *j = &s->job[job];
+
+	j->epoch += !j->closing;
+	go_on(s, job, now_sec);
 }
 
 /* The owner asks all holders with hold-out rows for their scores. */
@@ -69,7 +86,7 @@ ask_for_scores(struct sim *s, uint32_t job, double now_sec)
 			       sim_send(s, job, owner, k, state_bytes(j)));
 	}
 	if (j->waiting == 0)
-		next_epoch(s, job, now_sec);
+		scored(s, job, now_sec);
 }
 
 void
@@ -95,5 +112,5 @@ simwalk_score_ended(struct sim *s, uint32_t job, uint32_t holder,
 	if (now_sec > j->ready_sec)
 		j->ready_sec = now_sec;
 	if (--j->waiting == 0)
-		next_epoch(s, job, j->ready_sec);
+		scored(s, job, j->ready_sec);
 }

@@ -172,6 +172,13 @@ load_sec(const struct sim *s, const struct simworker *w, uint32_t group)
 	return simcost_load(s->spec, s->spec->rows[group]);
 }
 
+/* Whether all a pack does is one unit. */
+static bool
+is_merged(const struct sim *s, uint32_t group)
+{
+	return s->spec->train[group] < SIM_MERGE_ROWS;
+}
+
 /* The next epoch of the pack, or all of them. */
 static void
 train_pass(struct sim *s, struct simworker *w, const struct sim_pack *what,
@@ -180,19 +187,45 @@ train_pass(struct sim *s, struct simworker *w, const struct sim_pack *what,
 	uint64_t train = s->spec->train[p->job];
 	uint64_t holdout = s->spec->holdout[p->job];
 	uint32_t times =
-	    train < SIM_MERGE_ROWS ? simcost_passes(s->spec, what) : 1;
+	    is_merged(s, p->job) ? simcost_passes(s->spec, what) : 1;
 	double load = 0,
 	       sec = simcost_pass(what, train, holdout) + simcost_update(what);
 
 	for (uint32_t i = 0; i < times; i++, w->epoch++)
 		load += load_sec(s, w, p->job);
-	if (times > 1)
-		sec += simcost_score(what, holdout);
+	sec *= times;
+	if (is_merged(s, p->job)) {
+		sec += (times + w->last) * simcost_score(what, holdout);
+		w->last = false;
+	}
 	p->kind = UNIT_TRAIN;
-	p->epoch = w->epoch;
+	p->epoch = simcost_before(s->spec, what) + w->epoch;
 	p->rows = times * (train + (simcost_walks(what) ? 0 : holdout));
-	account(s, p, times * sec, load);
-	w->scoring = times == 1 && simcost_walks(what) && holdout > 0;
+	account(s, p, sec, load);
+	w->scoring =
+	    !is_merged(s, p->job) && simcost_walks(what) && holdout > 0;
+}
+
+/* Its models are scored after the epoch, or for the last time. */
+static void
+score_pass(struct sim *s, struct simworker *w, const struct sim_pack *what,
+	   struct simpass *p)
+{
+	if (w->scoring)
+		w->scoring = false;
+	else
+		w->last = false;
+	p->kind = is_merged(s, p->job) ? UNIT_TRAIN : UNIT_SCORE;
+	p->epoch = simcost_before(s->spec, what) + w->epoch;
+	p->rows = s->spec->holdout[p->job];
+	account(s, p, simcost_score(what, p->rows), 0);
+}
+
+static void
+set_rate(struct sim *s, const struct simworker *w)
+{
+	simrate_set(&s->rate, s->spec,
+		    s->spec->packs(s->spec->packs_ctx, w->whole[w->at].group));
 }
 
 /* On to the next pack, or group; false at the end. */
@@ -201,6 +234,8 @@ advance(struct sim *s, struct simworker *w)
 {
 	bool begun = w->pack != UINT32_MAX;
 	uint32_t next = begun ? w->pack + 1 : 0;
+	const struct sim_pack *what;
+	uint32_t number = w->number;
 
 	if (begun && (is_mtp(s) || next == s->rate.packs.n)) {
 		w->at++;
@@ -211,50 +246,52 @@ advance(struct sim *s, struct simworker *w)
 	w->pack = is_mtp(s) ? w->whole[w->at].pack : next;
 	w->epoch = 0;
 	w->loading = is_mtp(s) && fits(s, w->whole[w->at].group);
+	set_rate(s, w);
+	what = &s->rate.packs.pack[w->pack];
+	w->number = w->pack;
+	if (next > 0)
+		w->number = what->rung == what[-1].rung ? number + 1 : 0;
+	w->last = what->last && simcost_walks(what) &&
+		  s->spec->holdout[w->whole[w->at].group] > 0;
 	return true;
+}
+
+/* Whether the pack under way, if any, is done. */
+static bool
+is_done(const struct sim *s, const struct simworker *w)
+{
+	return w->pack == UINT32_MAX ||
+	       (!w->scoring && !w->last &&
+		w->epoch ==
+		    simcost_passes(s->spec, &s->rate.packs.pack[w->pack]));
 }
 
 static bool
 one_pass(struct sim *s, struct simworker *w, struct simpass *p)
 {
-	const struct sim_spec *spec = s->spec;
-	const struct sim_pack *what = NULL;
+	const struct sim_pack *what;
 
 	if (w->at == w->nwhole)
 		return false;
-	simrate_set(&s->rate, spec,
-		    spec->packs(spec->packs_ctx, w->whole[w->at].group));
-	if (w->pack != UINT32_MAX)
-		what = &s->rate.packs.pack[w->pack];
-	if (what == NULL ||
-	    (!w->scoring && w->epoch == simcost_passes(spec, what))) {
+	set_rate(s, w);
+	while (is_done(s, w))
 		if (!advance(s, w))
 			return false;
-		simrate_set(
-		    &s->rate, spec,
-		    spec->packs(spec->packs_ctx, w->whole[w->at].group));
-		what = &s->rate.packs.pack[w->pack];
-	}
+	what = &s->rate.packs.pack[w->pack];
 	*p = (struct simpass){.there = true,
 			      .whole = true,
 			      .job = w->whole[w->at].group,
-			      .pack = w->pack};
+			      .pack = w->number};
 	if (w->loading) {
 		w->loading = false;
 		p->kind = UNIT_LOAD;
-		p->rows = spec->rows[p->job];
-		account(s, p, 0, simcost_load(spec, p->rows));
-		return true;
-	}
-	if (!w->scoring) {
+		p->rows = s->spec->rows[p->job];
+		account(s, p, 0, simcost_load(s->spec, p->rows));
+	} else if (!w->scoring && w->epoch < simcost_passes(s->spec, what)) {
 		train_pass(s, w, what, p);
-		return true;
+	} else {
+		score_pass(s, w, what, p);
 	}
-	w->scoring = false;
-	p->kind = UNIT_SCORE;
-	p->epoch = w->epoch;
-	p->rows = spec->holdout[p->job];
-	account(s, p, simcost_score(what, p->rows), 0);
 	return true;
 }
 

@@ -185,7 +185,8 @@ schedule(const struct instance *in)
 	for (int w = 0; w < PACK_LANES_MAX; w++)
 		cost.row_sec[w] = ROW_SEC * (w + 1);
 	for (size_t c = 0; c < packs.n; c++)
-		packs.pack[c] = (struct sim_pack){in->width[c], &cost};
+		packs.pack[c] =
+		    (struct sim_pack){.width = in->width[c], .cost = &cost};
 	partition_make(&pt, &how, in->rows, groups_of(in));
 	struct sim_spec s = {.partition = &pt,
 			     .rows = in->rows,

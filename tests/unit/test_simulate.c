@@ -58,7 +58,8 @@ plain(struct instance *in, size_t ngroup, size_t npack)
 		}
 	}
 	for (size_t k = 0; k < npack; k++)
-		in->pack[k] = (struct sim_pack){1, &in->entry[0]};
+		in->pack[k] =
+		    (struct sim_pack){.width = 1, .cost = &in->entry[0]};
 	in->profile = (struct profile){.bytes_per_sec = 1e9};
 	in->spec = (struct sim_spec){
 	    .partition = &in->partition,
@@ -147,8 +148,8 @@ random_instance(struct instance *in, enum strategy strategy, bool large)
 	random_rows(in);
 	for (size_t k = 0; k < in->npack; k++)
 		in->pack[k] = (struct sim_pack){
-		    1 + (uint32_t)draw(PACK_LANES_MAX),
-		    &in->entry[mix == 2 ? draw(2) : (uint64_t)mix]};
+		    .width = 1 + (uint32_t)draw(PACK_LANES_MAX),
+		    .cost = &in->entry[mix == 2 ? draw(2) : (uint64_t)mix]};
 	in->spec.epochs = 1 + (uint32_t)draw(4);
 	in->spec.schedule.order =
 	    (enum schedule_order)draw(SCHEDULE_ORDER_COUNT);
@@ -303,6 +304,164 @@ static void
 sp_properties(void)
 {
 	check_strategy(STRATEGY_SP);
+}
+
+/* --- halving --- */
+
+#define RUNGS 3
+
+/* The packs of a search by halving: those of a rung that train, then those that
+ * have lost and are but scored. */
+static void
+halve(struct instance *in)
+{
+	uint32_t epoch = 0;
+	size_t n = 0;
+
+	for (uint32_t k = 0; k <= RUNGS; k++) {
+		uint32_t to = epoch + 1 + (uint32_t)draw(3);
+		size_t going = 1 + draw(4), lost = k ? draw(3) : 0;
+
+		for (size_t i = 0; i < going + lost; i++) {
+			struct sim_pack *p = &in->pack[n++];
+
+			*p = (struct sim_pack){
+			    .width = 1 + (uint32_t)draw(PACK_LANES_MAX),
+			    .cost = in->pack[0].cost,
+			    .rung = k,
+			    .from = epoch,
+			    .to = i >= going  ? epoch
+				  : k < RUNGS ? to
+					      : 0,
+			    .last = i >= going || k == RUNGS};
+		}
+		epoch = to;
+	}
+	in->npack = n;
+	in->spec.epochs = epoch;
+}
+
+struct rungcheck {
+	const struct instance *in;
+	double end[GROUPS_MAX][RUNGS + 1]; /* of training in the rung */
+	uint64_t trained[GROUPS_MAX], scored[GROUPS_MAX];
+	bool early, unknown;
+};
+
+/* Whether units of many passes are given. */
+static bool
+is_merged(const struct instance *in, uint32_t group)
+{
+	return in->train[group] < SIM_MERGE_ROWS &&
+	       partition_nholder(&in->partition, in->rows, group) == 1;
+}
+
+static int
+rungcheck_unit(void *ctx, const struct unit *u)
+{
+	struct rungcheck *c = ctx;
+	const struct sim_pack *p = c->in->pack;
+	size_t k = 0, first = 0;
+
+	if (is_merged(c->in, u->group))
+		return 0;
+	while (k < c->in->npack && p[k].to > 0 && u->epoch > p[k].to)
+		k++;
+	for (first = k; first > 0 && p[first - 1].rung == p[k].rung;)
+		first--;
+	if (u->kind == UNIT_SCORE) {
+		c->scored[u->group] += u->rows;
+		return 0;
+	}
+	c->trained[u->group] += u->rows;
+	c->unknown |= k == c->in->npack || first + u->pack >= c->in->npack ||
+		      p[first + u->pack].rung != p[k].rung;
+	if (c->unknown)
+		return 0;
+	for (uint32_t i = 0; i < p[k].rung; i++)
+		c->early |= u->start_sec < c->end[u->group][i] - 1e-9;
+	if (u->end_sec > c->end[u->group][p[k].rung])
+		c->end[u->group][p[k].rung] = u->end_sec;
+	return 0;
+}
+
+/* Every pack has its passes, none before all of the rung before. */
+static void
+check_halved(struct instance *in)
+{
+	struct rungcheck c = {.in = in};
+	struct sim_result r, quick;
+	uint64_t passes = 0, scores = 0;
+	double far;
+
+	for (size_t k = 0; k < in->npack; k++) {
+		const struct sim_pack *p = &in->pack[k];
+		uint32_t to = p->to ? p->to : in->spec.epochs;
+
+		passes += to - p->from;
+		scores += to - p->from + p->last;
+	}
+	CHECK_INT(simulate(&in->spec, &quick), 0);
+	in->spec.unit = rungcheck_unit;
+	in->spec.unit_ctx = &c;
+	CHECK_INT(simulate(&in->spec, &r), 0);
+	CHECK(!c.early && !c.unknown);
+	for (size_t i = 0; i < in->spec.ngroup; i++) {
+		if (in->train[i] == 0 || is_merged(in, (uint32_t)i))
+			continue;
+		CHECK_INT(c.trained[i], passes * in->train[i]);
+		CHECK_INT(c.scored[i], scores * in->holdout[i]);
+	}
+	far = 1e-9 * (1 + r.makespan_sec);
+	CHECK(r.makespan_sec >= r.bound_sec - far);
+	CHECK(r.idle_sec >= -far * in->partition.workers);
+	CHECK(fabs(r.makespan_sec - quick.makespan_sec) <= far);
+	CHECK(fabs(r.compute_sec - quick.compute_sec) <= 1e-6 * r.compute_sec);
+	CHECK(fabs(r.load_sec - quick.load_sec) <= 1e-6 + 1e-6 * r.load_sec);
+	CHECK_INT(r.messages, quick.messages);
+}
+
+static void
+rungs_follow_one_another(void)
+{
+	static const enum strategy table[] = {
+	    STRATEGY_GL, STRATEGY_GTP, STRATEGY_MOP, STRATEGY_DP, STRATEGY_SP};
+
+	for (uint64_t i = 0; i < INSTANCES && !check_failed; i++) {
+		enum strategy st = table[i % 5];
+		struct instance in;
+
+		seed = i * 1000003 + 77;
+		random_instance(&in, st, i % LARGE_EVERY == 0);
+		in.pack[0].cost = &in.entry[0];
+		halve(&in);
+		check_halved(&in);
+		if (check_failed)
+			printf("# instance %llu\n", (unsigned long long)i);
+		partition_release(&in.partition);
+	}
+}
+
+/* Two packs for 10 epochs; one of them alone for 20 more. */
+static void
+a_chain_of_rungs_is_a_bound(void)
+{
+	struct instance in;
+	struct sim_result r;
+
+	plain(&in, 1, 4);
+	in.rows[0] = in.train[0] = 2000;
+	in.spec.epochs = 30;
+	in.pack[0].to = in.pack[1].to = 10;
+	in.pack[2].rung = in.pack[3].rung = 1;
+	in.pack[2].from = in.pack[3].from = in.pack[3].to = 10;
+	gl(&in, 1, 2);
+	simulate(&in.spec, &r);
+	CHECK_NEAR(r.compute_sec, 2000e-6 * (10 + 10 + 20), 1e-9);
+	CHECK_NEAR(r.bound_sec, 2000e-6 * (10 + 20), 1e-9);
+	CHECK_NEAR(r.makespan_sec, r.bound_sec, 1e-9);
+	CHECK_INT(r.units, 2 * (10 + 10 + 20));
+	partition_release(&in.partition);
 }
 
 /* --- negative controls --- */
@@ -552,6 +711,10 @@ main(void)
 	check_run("the invariants hold of 10,000 runs of mop", mop_properties);
 	check_run("the invariants hold of 10,000 runs of dp", dp_properties);
 	check_run("the invariants hold of 10,000 runs of sp", sp_properties);
+	check_run("no pack runs before all of the rung before, in 10,000 runs",
+		  rungs_follow_one_another);
+	check_run("a chain of rungs is a lower bound",
+		  a_chain_of_rungs_is_a_bound);
 	check_run("packs dealt from one shared queue are caught",
 		  negative_control);
 	check_run("Sequential shards at once, half done or unscored are caught",
