@@ -202,6 +202,14 @@ walks_warned() {
 	grep 'a shuffle buffer holds 1 of the [0-9]* blocks of a group.s rows, too few to mix well (.*): kp-featurize --block-size [0-9]*K\? gives 100, or --buffer 100% holds all$' err
 	kp-train -q -p 1 -o run2 "${sgd[@]}" small 2>err
 	[ ! -s err ]
+	# where there are no shards, the groups are looked at
+	kp-train -q -p 2 --strategy mtp -o run3 "${sgd[@]}" --buffer 10% small \
+	    2>err
+	grep 'a shuffle buffer holds 1 of the [0-9]* blocks of a group.s rows' err
+	# and those that fall back are not
+	kp-train -q -p 1 -o run4 "${sgd[@]}" --buffer 10% --min-rows 100000 \
+	    small 2>err
+	! grep 'a shuffle buffer' err
 }
 
 @test "the plan spells out shuffle and buffer" {

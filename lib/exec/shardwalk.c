@@ -742,8 +742,11 @@ static int
 look_at_shard(void *ctx, const struct shard *s)
 {
 	struct thin *t = ctx;
+	const struct index_group *g = &dataset_index(t->data)->group[s->group];
 	size_t nblock, n = buffer_blocks(t->plan, t->data, s, &nblock);
 
+	if (plan_fallback_reason(t->plan, dataset_schema(t->data), g))
+		return 0;
 	if (n >= nblock || n >= SHARDWALK_FEW_BLOCKS)
 		return 0;
 	if (t->shards++ == 0 || n < t->fewest) {
@@ -760,15 +763,20 @@ void
 shardwalk_warn(const struct plan *p, const struct dataset *d,
 	       struct strbuf *warning)
 {
+	const struct index *ix = dataset_index(d);
+	bool mtp = p->partition.spec.strategy == STRATEGY_MTP;
 	struct thin t = {.plan = p, .data = d};
 	uint64_t *rows;
 	double want;
 
 	if (!plan_is_sequential(p) || p->shuffle != SHUFFLE_CORGIPILE)
 		return;
-	rows = partition_rows(dataset_index(d));
+	rows = partition_rows(ix);
 	for (uint32_t k = 0; k < p->partition.workers; k++)
 		partition_shards(&p->partition, rows, k, look_at_shard, &t);
+	/* There are no shards: every task reads its group whole. */
+	for (uint32_t i = 0; mtp && i < ix->ngroup; i++)
+		look_at_shard(&t, &(struct shard){i, 0, 0, rows[i]});
 	free(rows);
 	if (t.shards == 0)
 		return;

@@ -84,7 +84,8 @@ int shardwalk_check(const struct plan *p, const struct dataset *d,
 #define SHARDWALK_FEW_BLOCKS 100
 /* Appends a warning if there are shards of which a buffer, without holding
  * them whole, holds fewer blocks; says what would help.  Nothing if all is
- * well. */
+ * well.  Under mtp a shard is a whole group, and no rows are cut over workers,
+ * so that shardlabels.h has nothing to look at. */
 void shardwalk_warn(const struct plan *p, const struct dataset *d,
 		    struct strbuf *warning);
 
