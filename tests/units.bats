@@ -98,6 +98,17 @@ out_of_turn() {
 	    $6 == 2 && $9 != n[$2]' small.csv run.units)" ""
 }
 
+@test "a unit tells the bytes for other workers, not those for kp-train" {
+	for s in gtp mtp; do
+		train $s $s "${sgd[@]}"
+		equal "$(awk '$10 > 0' $s.units)" ""
+		kp-report $s | awk '/sent_bytes/ { on = 1; next }
+			on && $6 != 0 { exit 1 }'
+	done
+	train gl gl "${sgd[@]}"
+	[ -n "$(awk '$10 > 0' gl.units)" ]
+}
+
 @test "under isolation the packs of a shared group follow one another" {
 	local n=0
 	for s in 'gl --isolate group' 'mop --isolate group'; do

@@ -40,6 +40,7 @@ struct transport_ops {
 	 * 0: none; -1: error. */
 	int (*receive)(struct transport *t, int wait_ms, struct message *m,
 		       struct error *err);
+	/* To other workers; what goes to TRANSPORT_PARENT does not count. */
 	uint64_t (*bytes_sent)(const struct transport *t);
 	/* Drains the queues, says goodbye, closes, frees. */
 	void (*close)(struct transport *t);

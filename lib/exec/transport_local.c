@@ -248,7 +248,8 @@ local_send(struct transport *base, uint32_t to, uint32_t tag, const void *b,
 	put_u32(&p->out, 0);
 	put_u64(&p->out, n);
 	strbuf_add(&p->out, b, n);
-	t->bytes_sent += HEADER_BYTES + n;
+	if (to != TRANSPORT_PARENT)
+		t->bytes_sent += HEADER_BYTES + n;
 	return peer_push(t, p, err);
 }
 

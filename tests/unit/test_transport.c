@@ -103,6 +103,7 @@ addresses(void)
 	for (uint32_t i = 0; i < 4; i++)
 		expect_nothing(i);
 	CHECK_INT(end[0]->ops->bytes_sent(end[0]), 2 * 16 + strlen("to one"));
+	CHECK_INT(end[1]->ops->bytes_sent(end[1]), 0);
 	unmesh();
 }
 
