@@ -577,7 +577,7 @@ void
 gap_pass_begin(struct gap *g, struct passing *p, const struct gaptask *t,
 	       uint32_t epoch)
 {
-	bool scores = t->kind == PASS_SCORE;
+	bool scores = t->kind == PASS_SCORE || t->kind == PASS_FINAL;
 	const struct shared *s = gap_find_shared(g, t->held->shard.group);
 
 	if (g->passing && g->passing->unit.rows > 0)

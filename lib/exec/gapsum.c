@@ -193,9 +193,12 @@ pass_piece(void *ctx, const struct rows *train, const struct rows *holdout)
 {
 	struct pass *p = ctx;
 	const struct learner *l = p->t->held->learner;
+	uint64_t n = l->rows_count(holdout);
 
+	if (p->t->kind == PASS_TRAIN)
+		n += l->rows_count(train);
 	gaptask_piece(p->t, train, holdout);
-	return gap_breathe(p->g, l->rows_count(train) + l->rows_count(holdout));
+	return gap_breathe(p->g, n);
 }
 
 int

@@ -5,16 +5,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/median.h"
 #include "base/mem.h"
 #include "exec/echo.h"
 #include "model/glm_view.h"
-#include "shuffle/permutation.h"
+#include "shuffle/order.h"
 
 #define GROUPS 3
-#define SAMPLE_ROWS 65536
-#define PIECE_ROWS 32768 /* as shardrows has them */
-#define RUN_SEC 2e-3	 /* of one timed piece */
+#define SAMPLE_ROWS ((uint32_t)1 << 20)
+#define SAMPLE_BYTES ((uint64_t)64 << 20) /* of training rows */
+#define PIECE_ROWS 32768		  /* as shardrows has them */
+#define RUN_SEC 2e-3			  /* of one timed piece */
 #define RUNS_MIN 3
 #define RUNS_MAX 101
 #define EPOCHS_MAX 1000 /* of training to the end */
@@ -22,12 +24,13 @@
 static const uint32_t widths[] = {1, 2, 4, 8, 12, 16};
 #define NWIDTH (sizeof widths / sizeof widths[0])
 
+/* Of this thread. */
 static double
-clock_sec(clockid_t clock)
+cpu_sec(void)
 {
 	struct timespec t;
 
-	clock_gettime(clock, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -95,7 +98,12 @@ struct sample {
 	size_t npiece;
 	uint64_t ntrain;
 	struct rows *score; /* hold-out rows; training rows if there are none */
-	uint32_t *order;    /* Sequential: of the one piece */
+	uint32_t *block_rows; /* [nblock] training rows */
+	size_t nblock;
+	/* Sequential: of the one piece, as a run would shuffle it, and how long
+	 * that took for a row. */
+	uint32_t *order;
+	double order_sec;
 };
 
 /* What reading rows took, over all samples. */
@@ -110,6 +118,7 @@ sample_release(struct sample *s)
 		s->learner->rows_free(s->piece[i]);
 	free(s->piece);
 	free(s->order);
+	free(s->block_rows);
 	if (s->score)
 		s->learner->rows_free(s->score);
 	if (s->view)
@@ -144,6 +153,26 @@ sample_add(struct sample *s, const struct block *b, uint32_t n, bool one)
 	}
 }
 
+static uint64_t
+sample_rows(const struct sample *s)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->npiece; i++)
+		n += s->learner->rows_count(s->piece[i]);
+	return n;
+}
+
+static uint64_t
+sample_bytes(const struct sample *s)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->npiece; i++)
+		n += s->learner->rows_bytes(s->piece[i]);
+	return n;
+}
+
 /* Adds the first rows of the group; *sec: the median of the blocks' seconds
  * per row, times the rows, so that a block that had to wait for the machine
  * does not count. */
@@ -158,11 +187,14 @@ sample_read(struct sample *s, struct dataset *d, size_t group, bool one,
 	size_t ntook = 0;
 	int rc = 0;
 
+	s->block_rows = xcalloc(g->nblock + 1, sizeof *s->block_rows);
 	s->score = s->learner->rows_new(
 	    s->view, g->rows[PART_HOLDOUT] ? PART_HOLDOUT : -1);
-	for (size_t i = 0; rc == 0 && i < g->nblock && rows < SAMPLE_ROWS;
+	for (size_t i = 0; rc == 0 && i < g->nblock && rows < SAMPLE_ROWS &&
+			   sample_bytes(s) < SAMPLE_BYTES;
 	     i++) {
-		double start = clock_sec(CLOCK_MONOTONIC);
+		uint64_t before = sample_rows(s);
+		double start = clock_sec();
 		uint32_t n;
 
 		rc = dataset_read_block(d, g->first_block + i, &s->facts, &b,
@@ -174,7 +206,9 @@ sample_read(struct sample *s, struct dataset *d, size_t group, bool one,
 			: (uint32_t)(SAMPLE_ROWS - rows);
 		sample_add(s, &b, n, one);
 		rows += n;
-		took[ntook++] = (clock_sec(CLOCK_MONOTONIC) - start) / n;
+		s->block_rows[s->nblock++] =
+		    (uint32_t)(sample_rows(s) - before);
+		took[ntook++] = (clock_sec() - start) / n;
 	}
 	*sec = ntook ? median(took, ntook) * (double)rows : 0;
 	free(took);
@@ -185,15 +219,18 @@ sample_read(struct sample *s, struct dataset *d, size_t group, bool one,
 static void
 sample_order(struct sample *s)
 {
-	struct shuffle_random r = {.key = 1};
+	struct order_spec spec = {.method = SHUFFLE_CORGIPILE,
+				  .seed = 1,
+				  .nblock = s->nblock,
+				  .block_rows = s->block_rows,
+				  .buffer_blocks = s->nblock / 10 + 1};
+	double start = cpu_sec();
+	struct order *o = order_new(&spec);
+	size_t n;
 
-	s->order = xcalloc(s->ntrain + 1, sizeof *s->order);
-	for (uint32_t i = 0; i < s->ntrain; i++) {
-		uint32_t k = (uint32_t)(shuffle_next(&r) % (i + 1));
-
-		s->order[i] = s->order[k];
-		s->order[k] = i;
-	}
+	s->order = order_tuples(o, 0, &n);
+	s->order_sec = (cpu_sec() - start) / (double)n;
+	order_free(o);
 }
 
 static int
@@ -202,7 +239,7 @@ sample_init(struct sample *s, struct dataset *d, size_t group,
 	    struct loading *load, struct error *err)
 {
 	bool one = l->ops(c)->pattern == PATTERN_SEQUENTIAL;
-	double start = clock_sec(CLOCK_THREAD_CPUTIME_ID), sec;
+	double start = cpu_sec(), sec;
 
 	*s = (struct sample){.learner = l};
 	if (dataset_read_facts(d, group, &s->facts, err) < 0)
@@ -210,14 +247,12 @@ sample_init(struct sample *s, struct dataset *d, size_t group,
 	s->view = l->view_new(dataset_schema(d), &s->facts, c, err);
 	if (!s->view)
 		return -1;
-	load->sec += clock_sec(CLOCK_THREAD_CPUTIME_ID) - start;
+	load->sec += cpu_sec() - start;
 	if (sample_read(s, d, group, one, &sec, err) < 0)
 		return -1;
 	load->sec += sec;
-	for (size_t i = 0; i < s->npiece; i++) {
-		s->ntrain += l->rows_count(s->piece[i]);
-		load->bytes += (double)l->rows_bytes(s->piece[i]);
-	}
+	s->ntrain = sample_rows(s);
+	load->bytes += (double)sample_bytes(s);
 	load->rows += (double)s->ntrain;
 	if (s->facts.rows[PART_HOLDOUT]) {
 		load->rows += (double)l->rows_count(s->score);
@@ -243,7 +278,7 @@ struct trial_pack {
 	const struct pack_ops *ops;
 	struct pack *pack;
 	struct partial *partial;
-	struct metric *metric[PACK_LANES_MAX];
+	struct metric *metric[PACK_LANES_MAX], *full[PACK_LANES_MAX];
 	struct lane_report report[PACK_LANES_MAX];
 	uint32_t width;
 	size_t piece; /* Algebraic: the next to accumulate */
@@ -269,6 +304,8 @@ trial_pack_init(struct trial_pack *t, const struct kind *k,
 		spec.config[i] = &k->config[i % k->n];
 		t->metric[i] =
 		    metric_new(schema->task, schema->nclass, METRIC_LIGHT);
+		t->full[i] =
+		    metric_new(schema->task, schema->nclass, METRIC_FULL);
 	}
 	t->pack = t->ops->create(&spec, err);
 	if (!t->pack)
@@ -280,8 +317,10 @@ trial_pack_init(struct trial_pack *t, const struct kind *k,
 static void
 trial_pack_release(struct trial_pack *t)
 {
-	for (size_t i = 0; i < PACK_LANES_MAX; i++)
+	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
 		metric_free(t->metric[i]);
+		metric_free(t->full[i]);
+	}
 	if (t->partial)
 		t->ops->partial_free(t->partial);
 	if (t->pack)
@@ -303,9 +342,9 @@ whole_pass(struct trial_pack *t, double *update_sec)
 	t->ops->partial_reset(t->partial);
 	for (size_t i = 0; i < t->sample->npiece; i++)
 		t->ops->accumulate(t->pack, t->sample->piece[i], t->partial);
-	start = clock_sec(CLOCK_THREAD_CPUTIME_ID);
+	start = cpu_sec();
 	t->ops->update(t->pack, t->partial, t->report);
-	*update_sec = clock_sec(CLOCK_THREAD_CPUTIME_ID) - start;
+	*update_sec = cpu_sec() - start;
 }
 
 /* Some training rows; how many. */
@@ -340,6 +379,52 @@ run_score(struct trial_pack *t, size_t wanted)
 	return t->sample->learner->rows_count(t->sample->score);
 }
 
+/* All metrics there are, of each config. */
+static size_t
+run_full(struct trial_pack *t, size_t wanted)
+{
+	(void)wanted;
+	for (uint32_t i = 0; i < t->width; i++)
+		metric_reset(t->full[i]);
+	t->ops->evaluate(t->pack, t->sample->score, t->full);
+	for (uint32_t i = 0; i < t->width; i++)
+		for (int k = 0; k < METRIC_COUNT; k++)
+			metric_value(t->full[i], (enum metric_kind)k);
+	return t->sample->learner->rows_count(t->sample->score);
+}
+
+/* A step for half a mini-batch, whose sums go to somebody and come back. */
+static size_t
+run_step(struct trial_pack *t, size_t wanted)
+{
+	const struct sample *s = t->sample;
+	size_t n = (t->ops->batch(t->pack) + 1) / 2;
+	struct partial *other = t->ops->partial_new(t->pack);
+	struct strbuf sb = STRBUF_INIT;
+
+	(void)wanted;
+	if (n > s->ntrain - t->at)
+		t->at = 0;
+	n = n < s->ntrain ? n : s->ntrain;
+	t->ops->partial_reset(t->partial);
+	t->ops->gradient(t->pack, s->piece[0], s->order + t->at, n, t->partial);
+	t->at += n;
+	for (int way = 0; way < 2; way++) {
+		struct cursor c;
+
+		strbuf_reset(&sb);
+		t->ops->partial_put(t->partial, &sb);
+		c = cursor_of(sb.buf, sb.len);
+		t->ops->partial_get(way ? t->partial : other, &c);
+		if (way == 0)
+			t->ops->merge(t->partial, other);
+	}
+	t->ops->apply(t->pack, t->partial);
+	strbuf_release(&sb);
+	t->ops->partial_free(other);
+	return 1;
+}
+
 /* A unit of no rows: what it takes to begin one. */
 static size_t
 run_nothing(struct trial_pack *t, size_t wanted)
@@ -358,15 +443,14 @@ meter(size_t (*run)(struct trial_pack *, size_t), struct trial_pack *t,
       double sec)
 {
 	double took[RUNS_MAX], per_row = 0;
-	double end = clock_sec(CLOCK_THREAD_CPUTIME_ID) + sec;
+	double end = cpu_sec() + sec;
 	size_t wanted = 256, n = 0;
 
 	for (size_t i = 0; n < RUNS_MAX; i++) {
-		double start = clock_sec(CLOCK_THREAD_CPUTIME_ID);
+		double start = cpu_sec();
 		size_t rows = run(t, wanted);
 
-		per_row =
-		    (clock_sec(CLOCK_THREAD_CPUTIME_ID) - start) / (double)rows;
+		per_row = (cpu_sec() - start) / (double)rows;
 		if (i == 0) {
 			/* The first warms caches up. */
 			wanted = per_row * 1e6 < RUN_SEC
@@ -375,7 +459,7 @@ meter(size_t (*run)(struct trial_pack *, size_t), struct trial_pack *t,
 			continue;
 		}
 		took[n++] = per_row;
-		if (n >= RUNS_MIN && clock_sec(CLOCK_THREAD_CPUTIME_ID) > end)
+		if (n >= RUNS_MIN && cpu_sec() > end)
 			break;
 	}
 	return median(took, n);
@@ -385,9 +469,11 @@ meter(size_t (*run)(struct trial_pack *, size_t), struct trial_pack *t,
 
 /* Sums over the groups, by position in widths[]. */
 struct sums {
-	double row[NWIDTH], score[NWIDTH], update[NWIDTH];
+	double row[NWIDTH], score[NWIDTH], full[NWIDTH];
+	double update[NWIDTH], step[NWIDTH];
 	double partial[NWIDTH], state[NWIDTH];
-	double unit, features, passes;
+	double unit, features, metric, full_row;
+	double passes[PACK_LANES_MAX]; /* of the kind's configs */
 	size_t n, npasses;
 };
 
@@ -417,6 +503,15 @@ add_sizes(struct sums *sum, size_t w, struct trial_pack *t)
 	for (uint32_t i = 0; i < t->width && walks(t); i++)
 		t->ops->save(t->pack, i, SAVE_STATE, &sb);
 	sum->state[w] += (double)sb.len;
+	if (w == 0) {
+		strbuf_reset(&sb);
+		metric_put(t->metric[0], &sb);
+		sum->metric += (double)sb.len;
+		strbuf_reset(&sb);
+		metric_put(t->full[0], &sb);
+		sum->full_row +=
+		    (double)sb.len / (double)s->learner->rows_count(s->score);
+	}
 	strbuf_release(&sb);
 }
 
@@ -446,10 +541,22 @@ reach_epochs(struct trial_pack *t)
 static double
 end_epoch_sec(struct trial_pack *t)
 {
-	double start = clock_sec(CLOCK_THREAD_CPUTIME_ID);
+	double start = cpu_sec();
 
 	t->ops->end_epoch(t->pack, t->report);
-	return clock_sec(CLOCK_THREAD_CPUTIME_ID) - start;
+	return cpu_sec() - start;
+}
+
+/* What a step takes beside learning from its rows. */
+static double
+step_sec(struct trial_pack *t, double row_sec, double sec)
+{
+	double n = (double)((t->ops->batch(t->pack) + 1) / 2);
+	double step;
+
+	t->at = 0;
+	step = meter(run_step, t, sec) - n * row_sec;
+	return step > 0 ? step : 0;
 }
 
 static int
@@ -459,14 +566,19 @@ measure_width(const struct kind *k, const struct sample *s, size_t w,
 {
 	struct trial_pack t;
 	int rc = trial_pack_init(&t, k, s, widths[w], schema, err);
+	double row;
 
 	if (rc == 0) {
 		if (!walks(&t))
 			sum->update[w] += reach_epochs(&t);
-		sum->row[w] += meter(run_train, &t, sec * 0.7);
-		if (walks(&t))
+		row = meter(run_train, &t, sec * 0.5);
+		sum->row[w] += row + s->order_sec;
+		if (walks(&t)) {
 			sum->update[w] += end_epoch_sec(&t);
-		sum->score[w] += meter(run_score, &t, sec * 0.3);
+			sum->step[w] += step_sec(&t, row, sec * 0.1);
+		}
+		sum->score[w] += meter(run_score, &t, sec * 0.2);
+		sum->full[w] += meter(run_full, &t, sec * 0.2);
 		if (w == NWIDTH - 1)
 			sum->unit += meter(run_nothing, &t, 0);
 		add_sizes(sum, w, &t);
@@ -475,23 +587,28 @@ measure_width(const struct kind *k, const struct sample *s, size_t w,
 	return rc;
 }
 
-/* What training a group to the end comes to, in passes of the whole pack:
- * configs that end leave, and the passes after cost less. row_sec: of the
- * measured widths.  0 if it did not end by the deadline. */
-static double
-train_passes(struct trial_pack *t, const double *row_sec, double deadline)
+/* Trains a group to the end: after how many passes each config ended.  False
+ * if some did not by the deadline. */
+static bool
+train_to_end(struct trial_pack *t, double deadline, uint32_t *passes)
 {
-	double full = row_sec[t->width - 1], sec = 0, ignored;
+	uint32_t config[PACK_LANES_MAX], npass = 0;
+	double ignored;
 
-	while (t->width > 0 && clock_sec(CLOCK_THREAD_CPUTIME_ID) < deadline) {
+	for (uint32_t i = 0; i < t->width; i++)
+		config[i] = i;
+	while (t->width > 0 && cpu_sec() < deadline) {
 		bool keep[PACK_LANES_MAX];
 		uint32_t left = 0;
 
 		whole_pass(t, &ignored);
-		sec += row_sec[t->width - 1];
+		npass++;
 		for (uint32_t i = 0; i < t->width; i++) {
 			keep[i] = t->report[i].status == LANE_STEP;
-			left += keep[i];
+			if (keep[i])
+				config[left++] = config[i];
+			else
+				passes[config[i]] = npass;
 		}
 		if (left > 0 && left < t->width) {
 			t->ops->repack(t->pack, keep);
@@ -500,7 +617,7 @@ train_passes(struct trial_pack *t, const double *row_sec, double deadline)
 		}
 		t->width = left;
 	}
-	return t->width == 0 ? sec / full : 0;
+	return t->width == 0;
 }
 
 static int
@@ -509,14 +626,13 @@ measure_passes(const struct kind *k, const struct sample *s,
 	       struct error *err)
 {
 	struct trial_pack t;
-	uint32_t width = (uint32_t)k->n;
+	uint32_t width = (uint32_t)k->n, passes[PACK_LANES_MAX];
 	int rc = trial_pack_init(&t, k, s, width, schema, err);
 
-	if (rc == 0 && !walks(&t)) {
-		double n = train_passes(&t, k->entry.row_sec, deadline);
-
-		sum->passes += n;
-		sum->npasses += n > 0;
+	if (rc == 0 && !walks(&t) && train_to_end(&t, deadline, passes)) {
+		for (uint32_t i = 0; i < width; i++)
+			sum->passes[i] += passes[i];
+		sum->npasses++;
 	}
 	t.width = width;
 	trial_pack_release(&t);
@@ -557,11 +673,15 @@ fill_entry(struct profile_entry *e, const struct sums *s)
 {
 	interpolate(s->row, s->n, e->row_sec);
 	interpolate(s->score, s->n, e->score_sec);
+	interpolate(s->full, s->n, e->full_sec);
 	interpolate(s->update, s->n, e->update_sec);
+	interpolate(s->step, s->n, e->step_sec);
 	interpolate(s->partial, s->n, e->partial_bytes);
 	interpolate(s->state, s->n, e->state_bytes);
 	e->unit_sec = rounded(s->unit / (double)s->n);
 	e->features = rounded(s->features / (double)s->n);
+	e->metric_bytes = rounded(s->metric / (double)s->n);
+	e->full_row_bytes = rounded(s->full_row / (double)s->n);
 }
 
 struct pilot {
@@ -592,11 +712,13 @@ measure_kind(struct pilot *p, struct kind *k, struct error *err)
 	}
 	if (rc == 0)
 		fill_entry(&k->entry, &sum);
-	deadline = clock_sec(CLOCK_THREAD_CPUTIME_ID) + p->sec / 2;
+	deadline = cpu_sec() + p->sec / 2;
 	for (size_t i = p->ngroup; rc == 0 && i-- > 0;)
 		rc = measure_passes(k, &s[i], p->schema, deadline, &sum, err);
-	if (sum.npasses)
-		k->entry.passes = rounded(sum.passes / (double)sum.npasses);
+	for (size_t i = 0; sum.npasses && i < PACK_LANES_MAX; i++)
+		k->entry.passes[i] = rounded(
+		    sum.passes[(2 * i + 1) * k->n / (2 * PACK_LANES_MAX)] /
+		    (double)sum.npasses);
 	for (size_t i = 0; i < p->ngroup; i++)
 		if (s[i].learner)
 			sample_release(&s[i]);

@@ -3,8 +3,8 @@
 
 /*
  * pilot - measures a profile (plan/profile.h) on real rows: three groups of a
- * dataset, as a row drawn at random would find its group, 65536 rows of each
- * at most.
+ * dataset, as a row drawn at random would find its group, a million rows or 64
+ * MB of each at most.
  *
  * Packs of 1, 2, 4, 8, 12 and 16 configs are run over pieces of some
  * milliseconds; a figure is the median of the pieces in seconds of this

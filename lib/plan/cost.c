@@ -283,6 +283,20 @@ updates_of(const struct profile_entry *e, uint64_t rows)
 	return e->batch ? (double)((rows + e->batch - 1) / e->batch) : 1;
 }
 
+/* Of its configs, each `most` at most. */
+static double
+mean_passes(const struct profile_entry *e, double most)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
+		double n = e->passes[i];
+
+		sum += n > 0 && n < most ? n : most;
+	}
+	return sum / PACK_LANES_MAX;
+}
+
 struct papercost_spec
 cost_paper(const struct cost_spec *s)
 {
@@ -309,9 +323,8 @@ cost_paper(const struct cost_spec *s)
 		     .message_net = bytes / width / pr->bytes_per_sec,
 		     .sync = pr->latency_sec}};
 
-	if (e->pattern == PATTERN_ALGEBRAIC && e->passes > 0 &&
-	    e->passes < c.epochs)
-		c.epochs = e->passes;
+	if (e->pattern == PATTERN_ALGEBRAIC)
+		c.epochs = mean_passes(e, c.epochs);
 	for (size_t i = 0; i < s->rows->n; i++) {
 		uint64_t n = s->rows->train[i];
 

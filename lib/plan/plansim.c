@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "plan/packcost.h"
 #include "plan/planpack.h"
 #include "plan/rungpacks.h"
 
@@ -35,6 +36,7 @@ static void
 init_packs(struct plansim *ps)
 {
 	const struct plan *p = ps->plan;
+	struct packcost *cost = packcost_new(p, ps->spec.profile);
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->nset; i++)
@@ -45,18 +47,14 @@ init_packs(struct plansim *ps)
 	for (size_t i = 0; i < p->nset; i++) {
 		ps->first[i] = n;
 		for (size_t k = 0; k < p->set[i].n; k++) {
-			const struct plan_pack *pack = &p->set[i].pack[k];
-			const struct config *c =
-			    &p->space.config[pack->config[0]];
-
 			/* Under patience at least once. */
-			ps->pack[n++] = (struct sim_pack){
-			    .width = pack->n,
-			    .cost = profile_find(ps->spec.profile,
-						 p->space.learner, c),
-			    .last = p->patience > 0};
+			struct sim_pack as = {.last = p->patience > 0};
+
+			ps->pack[n++] =
+			    packcost_of(cost, &p->set[i].pack[k], as);
 		}
 	}
+	packcost_free(cost);
 }
 
 void

@@ -7,7 +7,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-#define PROFILE_VERSION 1
+#define PROFILE_VERSION 2
 #define PROFILE_BYTES_MAX ((size_t)1 << 24)
 #define ENTRIES_MAX 4096
 #define BATCH_MAX 65536
@@ -28,18 +28,23 @@
 	{                                                                      \
 		.learner = name, .pattern = PATTERN_ALGEBRAIC,                 \
 		.features = 100, .row_sec = LINE(12e-9, 4e-9),                 \
-		.score_sec = LINE(10e-9, 13e-9), .unit_sec = 1e-6,             \
+		.score_sec = LINE(10e-9, 13e-9),                               \
+		.full_sec = LINE(10e-9, 80e-9), .unit_sec = 1e-6,              \
 		.update_sec = LINE(2e-6, 10e-6),                               \
 		.partial_bytes = LINE(0, 900), .state_bytes = LINE(0, 800),    \
-		.passes = 20                                                   \
+		.metric_bytes = 100, .full_row_bytes = 16,                     \
+		.passes = LINE(20, 0)                                          \
 	}
 #define SGD(name, solver, size, row, lane)                                     \
 	{                                                                      \
 		.learner = name, .pattern = PATTERN_SEQUENTIAL, .batch = size, \
 		.variant = solver, .features = 100,                            \
 		.row_sec = LINE(row, lane), .score_sec = LINE(10e-9, 15e-9),   \
-		.unit_sec = 1e-6, .update_sec = LINE(2e-6, 0.2e-6),            \
-		.partial_bytes = LINE(0, 800), .state_bytes = LINE(0, 1200)    \
+		.full_sec = LINE(10e-9, 80e-9), .unit_sec = 1e-6,              \
+		.update_sec = LINE(2e-6, 0.2e-6),                              \
+		.step_sec = LINE(1e-6, 0.2e-6), .partial_bytes = LINE(0, 800), \
+		.state_bytes = LINE(0, 1200), .metric_bytes = 100,             \
+		.full_row_bytes = 16                                           \
 	}
 
 static const struct profile_entry default_entry[] = {
@@ -55,10 +60,14 @@ static const struct profile_entry default_entry[] = {
      .features = 100,
      .row_sec = LINE(60e-9, 120e-9),
      .score_sec = LINE(20e-9, 60e-9),
+     .full_sec = LINE(20e-9, 130e-9),
      .unit_sec = 1e-6,
      .update_sec = LINE(2e-6, 8e-6),
+     .step_sec = LINE(2e-6, 10e-6),
      .partial_bytes = LINE(0, 24e3),
-     .state_bytes = LINE(0, 70e3)},
+     .state_bytes = LINE(0, 70e3),
+     .metric_bytes = 100,
+     .full_row_bytes = 16},
 };
 #define NDEFAULT (sizeof default_entry / sizeof default_entry[0])
 
@@ -161,21 +170,23 @@ profile_find(const struct profile *p, const struct learner *l,
 static const char *const pattern_names[] = {"algebraic", "sequential",
 					    "sampling", NULL};
 
-/* The figures of an entry by name: one, or one for each width. */
+/* The figures of an entry by name: one, or sixteen. */
 struct figure {
 	const char *name;
 	size_t offset;
-	bool by_width;
+	bool many;
 };
-#define FIGURE(name, wide)                                                     \
+#define FIGURE(name, many)                                                     \
 	{                                                                      \
-#name, offsetof(struct profile_entry, name), wide              \
+#name, offsetof(struct profile_entry, name), many              \
 	}
 static const struct figure figures[] = {
-    FIGURE(features, false),   FIGURE(row_sec, true),
-    FIGURE(score_sec, true),   FIGURE(unit_sec, false),
-    FIGURE(update_sec, true),  FIGURE(partial_bytes, true),
-    FIGURE(state_bytes, true), FIGURE(passes, false),
+    FIGURE(features, false),	   FIGURE(row_sec, true),
+    FIGURE(score_sec, true),	   FIGURE(full_sec, true),
+    FIGURE(unit_sec, false),	   FIGURE(update_sec, true),
+    FIGURE(step_sec, true),	   FIGURE(partial_bytes, true),
+    FIGURE(state_bytes, true),	   FIGURE(metric_bytes, false),
+    FIGURE(full_row_bytes, false), FIGURE(passes, true),
 };
 #define NFIGURE (sizeof figures / sizeof figures[0])
 
@@ -208,7 +219,7 @@ entry_json(const struct profile_entry *e, struct jout *j)
 		int indent;
 
 		jout_key(j, figures[i].name);
-		if (!figures[i].by_width) {
+		if (!figures[i].many) {
 			jout_real(j, *v);
 			continue;
 		}
@@ -266,8 +277,8 @@ load_cost(const struct jvalue *v, const char *key, double *out,
 }
 
 static int
-load_widths(const struct jvalue *v, const char *key, double *out,
-	    struct error *err)
+load_many(const struct jvalue *v, const char *key, double *out,
+	  struct error *err)
 {
 	const struct jvalue *a;
 	size_t n;
@@ -348,8 +359,8 @@ load_entry(struct profile_entry *e, const struct jvalue *v, struct error *err)
 		double *out = figure_of(e, f);
 
 		known[4 + i] = f->name;
-		if ((f->by_width ? load_widths(v, f->name, out, err)
-				 : load_cost(v, f->name, out, err)) < 0)
+		if ((f->many ? load_many(v, f->name, out, err)
+			     : load_cost(v, f->name, out, err)) < 0)
 			return -1;
 	}
 	return jsonio_check_keys(v, known, err);

@@ -30,13 +30,21 @@ struct profile_entry {
 
 	double row_sec[PACK_LANES_MAX];	  /* a training row, one pass */
 	double score_sec[PACK_LANES_MAX]; /* a hold-out row */
+	double full_sec[PACK_LANES_MAX];  /* the same, of a model that has
+					     ended: with all metrics */
 	double unit_sec;		  /* to begin a unit */
 	double update_sec[PACK_LANES_MAX];
+	/* Sequential: of a step of several holders (dp), beside its rows and
+	 * messages. */
+	double step_sec[PACK_LANES_MAX];
 	double partial_bytes[PACK_LANES_MAX]; /* Algebraic, Sampling; dp */
 	double state_bytes[PACK_LANES_MAX];   /* all lanes; of the point, if
 						 Algebraic */
-	double passes; /* Algebraic: until a config of the default stop ended,
-			  mean; else 0 */
+	double metric_bytes;   /* of the scores of a config */
+	double full_row_bytes; /* of all its metrics, for a hold-out row */
+	/* Algebraic: passes until a config ended, of sixteen spread evenly over
+	 * those of this entry, in their order; 0: as many as there may be. */
+	double passes[PACK_LANES_MAX];
 };
 
 struct profile {

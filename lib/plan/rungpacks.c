@@ -4,10 +4,12 @@
 
 #include "base/mem.h"
 #include "plan/halving.h"
+#include "plan/packcost.h"
 
 struct list {
 	const struct rungpacks_spec *spec;
 	uint32_t group, nholder;
+	struct packcost *cost;
 	struct sim_pack *pack;
 	size_t n;
 };
@@ -30,14 +32,8 @@ add(struct list *l, uint32_t first, uint32_t n, const struct sim_pack *as)
 	else
 		pack = plan_packs_of(p, l->group, l->nholder > 1, &part, &more);
 	l->pack = xreallocarray(l->pack, l->n + more + 1, sizeof *l->pack);
-	for (size_t i = 0; i < more; i++) {
-		struct sim_pack *to = &l->pack[l->n++];
-
-		*to = *as;
-		to->width = pack[i].n;
-		to->cost = profile_find(l->spec->profile, p->space.learner,
-					&p->space.config[pack[i].config[0]]);
-	}
+	for (size_t i = 0; i < more; i++)
+		l->pack[l->n++] = packcost_of(l->cost, &pack[i], *as);
 	free(pack);
 	free(config);
 }
@@ -46,7 +42,10 @@ struct sim_packs
 rungpacks_of(const struct rungpacks_spec *s, uint32_t group, uint32_t nholder)
 {
 	uint32_t left = (uint32_t)s->plan->space.nconfig;
-	struct list l = {.spec = s, .group = group, .nholder = nholder};
+	struct list l = {.spec = s,
+			 .group = group,
+			 .nholder = nholder,
+			 .cost = packcost_new(s->plan, s->profile)};
 	struct sim_pack going = {0};
 	struct halving h;
 
@@ -64,5 +63,6 @@ rungpacks_of(const struct rungpacks_spec *s, uint32_t group, uint32_t nholder)
 		add(&l, keep, left - keep, &lost);
 		left = keep;
 	}
+	packcost_free(l.cost);
 	return (struct sim_packs){l.pack, l.n};
 }

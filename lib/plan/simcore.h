@@ -31,6 +31,7 @@ struct simsplit {
 struct simnode {
 	uint32_t waiting; /* for children and the own rows */
 	double ready_sec; /* when the last of them was there */
+	uint64_t holdout; /* rows of it and of all below that have sent sums */
 };
 
 /* A (group, pack) of a split group. */
@@ -45,6 +46,7 @@ struct simjob {
 	uint32_t waiting;     /* Sequential: scores to come */
 	double ready_sec;     /* of the last score */
 	struct simnode *node; /* Algebraic: [nholder] */
+	bool scoring;	      /* Algebraic: configs that have ended */
 };
 
 /* The longest chain of packs, each of a later rung than the one before. */
@@ -116,7 +118,7 @@ struct simrate {
 	double train_sec, holdout_sec;	 /* a row, in all passes */
 	double unit_sec, score_unit_sec; /* the rest; if there is hold-out */
 	double passes;
-	uint64_t units, scores;
+	uint64_t units, scores; /* scores: where there is hold-out */
 	/* As the above, of a chain of packs no less than of any. */
 	double most_train_sec, most_holdout_sec, most_unit_sec;
 };
@@ -176,10 +178,26 @@ simcost_walks(const struct sim_pack *p)
 {
 	return p->cost->pattern == PATTERN_SEQUENTIAL;
 }
+static inline double
+simcost_share(const struct sim_pack *p)
+{
+	return p->share > 0 && !simcost_walks(p) ? p->share : 1;
+}
 /* A training pass without reading rows; Algebraic: hold-out rows as well. */
 double simcost_pass(const struct sim_pack *p, uint64_t train, uint64_t holdout);
-/* Sequential: scoring after it; 0 if there is nothing to score. */
-double simcost_score(const struct sim_pack *p, uint64_t holdout);
+/* Whether hold-out rows are scored after a pass, from 1, in a unit of its own:
+ * Sequential after each, Algebraic when configs end. */
+bool simcost_scores(const struct sim_spec *s, const struct sim_pack *p,
+		    uint32_t pass);
+/* How many of these are of all metrics: the last ones. */
+uint32_t simcost_full_scores(const struct sim_spec *s,
+			     const struct sim_pack *p);
+/* Seconds of that. */
+double simcost_score(const struct sim_spec *s, const struct sim_pack *p,
+		     uint32_t pass, uint64_t holdout);
+/* Bytes of what comes of it. */
+double simcost_score_bytes(const struct sim_spec *s, const struct sim_pack *p,
+			   uint32_t pass, uint64_t holdout);
 double simcost_update(const struct sim_pack *p); /* 0 if Sequential */
 double simcost_load(const struct sim_spec *s, uint64_t rows);
 bool simcost_fits(const struct sim_spec *s, double bytes);
@@ -198,6 +216,13 @@ double simcost_job(const struct sim_spec *s, const struct sim_pack *p,
 /* Reading the rows of a whole group, in all its passes. */
 double simcost_whole_load(const struct sim_spec *s, const struct simrate *r,
 			  uint32_t group);
+
+/* The pass under way, of those of the pack, from 1. */
+static inline uint32_t
+sim_pass(const struct sim *s, const struct simjob *j)
+{
+	return j->epoch - simcost_before(s->spec, j->what) + 1;
+}
 
 /* --- simwalk.c, simsum.c --- */
 void simwalk_begin(struct sim *s, uint32_t job, double now_sec);

@@ -15,16 +15,11 @@ simcost_part(uint64_t some, uint64_t all, uint64_t first, uint64_t end)
 	return scaled(some, all, end) - scaled(some, all, first);
 }
 
-/* Of a config that is never parked. */
+/* Of a pack that is never parked. */
 static uint32_t
 all_passes(const struct sim_spec *s, const struct sim_pack *p)
 {
-	double most = p->cost->passes;
-
-	if (p->cost->pattern != PATTERN_ALGEBRAIC || most <= 0 ||
-	    most >= s->epochs)
-		return s->epochs;
-	return most < 1 ? 1 : (uint32_t)(most + 0.5);
+	return p->passes ? p->passes : s->epochs;
 }
 
 uint32_t
@@ -47,27 +42,77 @@ double
 simcost_pass(const struct sim_pack *p, uint64_t train, uint64_t holdout)
 {
 	const struct profile_entry *c = p->cost;
-	double sec = c->unit_sec + (double)train * c->row_sec[p->width - 1];
+	double sec = (double)train * c->row_sec[p->width - 1];
 
 	if (!simcost_walks(p))
 		sec += (double)holdout * c->score_sec[p->width - 1];
-	return sec;
+	return c->unit_sec + simcost_share(p) * sec;
+}
+
+uint32_t
+simcost_full_scores(const struct sim_spec *s, const struct sim_pack *p)
+{
+	uint32_t n = simcost_passes(s, p), ends = p->ends;
+
+	if (simcost_walks(p))
+		ends = p->to == 0 && !p->last;
+	else if (ends == 0)
+		ends = p->to == 0;
+	return ends < n ? ends : n;
+}
+
+bool
+simcost_scores(const struct sim_spec *s, const struct sim_pack *p,
+	       uint32_t pass)
+{
+	uint64_t ends = simcost_full_scores(s, p), n = simcost_passes(s, p);
+
+	if (simcost_walks(p))
+		return true;
+	return pass * ends / n > (pass - 1) * ends / n;
+}
+
+/* Sequential: whether of all metrics, not of the one that is watched. */
+static bool
+is_full(const struct sim_spec *s, const struct sim_pack *p, uint32_t pass)
+{
+	return pass + simcost_full_scores(s, p) > simcost_passes(s, p);
 }
 
 double
-simcost_score(const struct sim_pack *p, uint64_t holdout)
+simcost_score(const struct sim_spec *s, const struct sim_pack *p, uint32_t pass,
+	      uint64_t holdout)
 {
 	const struct profile_entry *c = p->cost;
+	double sec = c->full_sec[p->width - 1];
 
-	if (!simcost_walks(p) || holdout == 0)
-		return 0;
-	return c->unit_sec + (double)holdout * c->score_sec[p->width - 1];
+	if (!simcost_walks(p))
+		sec /= simcost_full_scores(s, p);
+	else if (!is_full(s, p, pass))
+		sec = c->score_sec[p->width - 1];
+	return c->unit_sec + (double)holdout * sec;
+}
+
+double
+simcost_score_bytes(const struct sim_spec *s, const struct sim_pack *p,
+		    uint32_t pass, uint64_t holdout)
+{
+	const struct profile_entry *c = p->cost;
+	double lanes = p->width;
+
+	if (!simcost_walks(p))
+		lanes /= simcost_full_scores(s, p);
+	else if (!is_full(s, p, pass))
+		return lanes * c->metric_bytes;
+	return lanes * (c->metric_bytes + (double)holdout * c->full_row_bytes);
 }
 
 double
 simcost_update(const struct sim_pack *p)
 {
-	return simcost_walks(p) ? 0 : p->cost->update_sec[p->width - 1];
+	if (simcost_walks(p))
+		return 0;
+	return simcost_share(p) * p->cost->update_sec[p->width - 1];
 }
 
 double
@@ -96,15 +141,37 @@ simcost_message(const struct sim_spec *s, struct sim_result *r, double bytes)
 
 /* --- of a whole group --- */
 
+static uint32_t
+score_count(const struct sim_spec *s, const struct sim_pack *p)
+{
+	return simcost_walks(p) ? simcost_passes(s, p) + p->last
+				: simcost_full_scores(s, p);
+}
+
+/* Seconds of all scores of a pack for a hold-out row. */
+static double
+score_row_sec(const struct sim_spec *s, const struct sim_pack *p)
+{
+	const struct profile_entry *c = p->cost;
+	uint32_t full = simcost_full_scores(s, p) + p->last;
+
+	if (!simcost_walks(p))
+		return full > p->last ? c->full_sec[p->width - 1] : 0;
+	return full * c->full_sec[p->width - 1] +
+	       (score_count(s, p) - full) * c->score_sec[p->width - 1];
+}
+
 double
 simcost_job(const struct sim_spec *s, const struct sim_pack *p, uint64_t train,
 	    uint64_t holdout)
 {
-	double score = simcost_score(p, holdout);
+	double sec = simcost_passes(s, p) *
+		     (simcost_pass(p, train, holdout) + simcost_update(p));
 
-	return simcost_passes(s, p) * (simcost_pass(p, train, holdout) + score +
-				       simcost_update(p)) +
-	       (p->last ? score : 0);
+	if (holdout == 0)
+		return sec;
+	return sec + score_count(s, p) * p->cost->unit_sec +
+	       (double)holdout * score_row_sec(s, p);
 }
 
 static double
@@ -125,12 +192,14 @@ simrate_set(struct simrate *r, const struct sim_spec *s, struct sim_packs packs)
 		const struct sim_pack *p = &packs.pack[k];
 		const struct profile_entry *c = p->cost;
 		uint32_t n = simcost_passes(s, p);
-		bool walks = simcost_walks(p);
-		uint32_t scored = n + (walks && p->last);
-		double train = n * c->row_sec[p->width - 1];
-		double holdout = scored * c->score_sec[p->width - 1];
+		double share = simcost_share(p);
+		double train = n * share * c->row_sec[p->width - 1];
+		double holdout = score_row_sec(s, p);
 		double unit = n * (c->unit_sec + simcost_update(p));
-		double score = walks ? scored * c->unit_sec : 0;
+		double score = score_count(s, p) * c->unit_sec;
+
+		if (!simcost_walks(p))
+			holdout += n * share * c->score_sec[p->width - 1];
 
 		r->train_sec += train;
 		r->holdout_sec += holdout;
@@ -138,7 +207,7 @@ simrate_set(struct simrate *r, const struct sim_spec *s, struct sim_packs packs)
 		r->score_unit_sec += score;
 		r->passes += n;
 		r->units += n;
-		r->scores += walks ? scored : 0;
+		r->scores += score_count(s, p);
 		simchain_add(&chain[0], p, train);
 		simchain_add(&chain[1], p, holdout);
 		simchain_add(&chain[2], p, unit + score);
@@ -219,7 +288,7 @@ longest_job(const struct sim_spec *s, const struct simrate *r, uint32_t group,
 		part = largest_part(s, group, k);
 	for (size_t i = 0; i < r->packs.n; i++) {
 		const struct sim_pack *p = &r->packs.pack[i];
-		double row = p->cost->row_sec[p->width - 1];
+		double row = simcost_share(p) * p->cost->row_sec[p->width - 1];
 
 		if (k == 1)
 			sec = simcost_job(s, p, train, holdout);

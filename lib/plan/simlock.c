@@ -15,47 +15,69 @@ struct lock {
 	uint64_t rows, train, holdout; /* the most of any holder */
 };
 
-/* One reduction. */
+/* The messages of so many reductions. */
 static double
-reduce(struct lock *l, const struct sim_pack *p)
+reduce(struct lock *l, const struct sim_pack *p, double times)
 {
 	const struct profile_entry *c = p->cost;
-	struct sim_result *r = l->s->r;
-	double up = c->partial_bytes[p->width - 1];
-	double down = simcost_walks(p) ? up : c->state_bytes[p->width - 1];
 	const struct profile *f = l->s->spec->profile;
-	uint32_t n = l->nholder - 1;
-	double sec = 2 * f->latency_sec + (up + down) / f->bytes_per_sec;
+	struct sim_result *r = l->s->r;
+	double share = simcost_share(p);
+	double up = share * c->partial_bytes[p->width - 1];
+	double down =
+	    simcost_walks(p) ? up : share * c->state_bytes[p->width - 1];
+	double sec =
+	    times * (2 * f->latency_sec + (up + down) / f->bytes_per_sec);
+	double n = l->nholder - 1;
 
-	r->messages += 2 * (uint64_t)n;
-	r->bytes += (uint64_t)(n * (up + down));
+	r->messages += (uint64_t)(times * 2 * n);
+	r->bytes += (uint64_t)(times * n * (up + down));
 	r->network_sec += n * sec;
 	return l->depth * sec;
 }
 
-/* A training pass: its own time at a holder of so many rows is in *own. */
+/* The scores of all holders, which know at once what to score: Sequential. */
+static double
+collect_scores(struct lock *l, const struct sim_pack *p, uint32_t pass)
+{
+	const struct sim_spec *spec = l->s->spec;
+	double bytes = simcost_score_bytes(spec, p, pass, l->holdout);
+	double sec = 0;
+
+	for (uint32_t k = 1; k < l->nholder; k++)
+		sec = simcost_message(spec, l->s->r, bytes);
+	return l->depth * (spec->profile->latency_sec + sec);
+}
+
+/* Reductions of a pass: one, or, Sequential, one for each mini-batch. */
+static double
+steps_of(const struct lock *l, const struct sim_pack *p)
+{
+	uint64_t b = p->cost->batch ? p->cost->batch : 1;
+
+	if (!simcost_walks(p))
+		return 1;
+	return (double)((l->s->spec->train[l->group] + b - 1) / b);
+}
+
+/* What a holder computes for all of them. */
+static double
+steps_sec(const struct lock *l, const struct sim_pack *p)
+{
+	if (!simcost_walks(p) || l->nholder == 1)
+		return 0;
+	return steps_of(l, p) * l->depth * p->cost->step_sec[p->width - 1];
+}
+
+/* A training pass of all holders. */
 static double
 pass_sec(struct lock *l, const struct sim_pack *p)
 {
-	double sec = simcost_pass(p, l->train, l->holdout);
-	double steps = 1, one;
-	struct sim_result *r = l->s->r;
+	double sec = simcost_pass(p, l->train, l->holdout) + steps_sec(l, p);
 
-	if (simcost_walks(p)) {
-		uint32_t b = p->cost->batch ? p->cost->batch : 1;
-
-		steps = (double)((l->s->spec->train[l->group] + b - 1) / b);
-	}
-	one = l->nholder > 1 ? reduce(l, p) : 0;
-	if (steps > 1) {
-		r->messages += (uint64_t)((steps - 1) * 2 * (l->nholder - 1));
-		r->bytes += (uint64_t)((steps - 1) * 2 * (l->nholder - 1) *
-				       p->cost->partial_bytes[p->width - 1]);
-		if (l->nholder > 1)
-			r->network_sec +=
-			    (steps - 1) * one / l->depth * (l->nholder - 1);
-	}
-	return sec + steps * one + simcost_update(p);
+	if (l->nholder > 1)
+		sec += reduce(l, p, steps_of(l, p));
+	return sec + simcost_update(p);
 }
 
 static void
@@ -87,55 +109,72 @@ give(struct lock *l, uint32_t pack, uint32_t epoch, enum unit_kind kind,
 	}
 }
 
-/* Scores of the models there are. */
+/* Scores after a pass of the pack, from 1; one more than there are: at its
+ * end. */
 static void
-score(struct lock *l, uint32_t pack, uint32_t epoch)
+score(struct lock *l, uint32_t pack, uint32_t pass)
 {
 	struct sim *s = l->s;
 	const struct sim_pack *p =
 	    &s->spec->packs(s->spec->packs_ctx, l->group).pack[pack];
-	double end =
-	    s->start_sec + simcost_score(p, l->holdout) +
-	    (l->nholder > 1 ? l->depth : 0) * 2 * s->spec->profile->latency_sec;
+	uint32_t n = simcost_passes(s->spec, p);
+	double end;
 
-	if (!simcost_walks(p) || l->holdout == 0)
+	if (l->holdout == 0)
 		return;
-	give(l, pack, epoch, UNIT_SCORE, end);
+	end = s->start_sec + simcost_score(s->spec, p, pass, l->holdout);
+	if (l->nholder > 1)
+		end += collect_scores(l, p, pass);
+	give(l, pack, simcost_before(s->spec, p) + (pass < n ? pass : n),
+	     UNIT_SCORE, end);
 	s->start_sec = end;
 	s->r->units += l->nholder;
 }
 
 /* The units of a pass end together: a holder waits for the others. */
 static void
-one_pass(struct lock *l, uint32_t pack, uint32_t epoch, double load_sec)
+one_pass(struct lock *l, uint32_t pack, uint32_t pass, double load_sec)
 {
 	struct sim *s = l->s;
 	const struct sim_pack *p =
 	    &s->spec->packs(s->spec->packs_ctx, l->group).pack[pack];
 	double end = s->start_sec + pass_sec(l, p) + load_sec;
 
-	give(l, pack, epoch, UNIT_TRAIN, end);
+	give(l, pack, simcost_before(s->spec, p) + pass, UNIT_TRAIN, end);
 	s->start_sec = end;
 	s->r->units += l->nholder;
-	score(l, pack, epoch);
+	if (simcost_scores(s->spec, p, pass))
+		score(l, pack, pass);
 }
 
-/* All passes of a pack are alike, and nobody wants to see them. */
+/* Passes as this one. */
 static void
-all_passes(struct lock *l, uint32_t pack, uint32_t passes)
+passes_as(struct lock *l, uint32_t pack, uint32_t pass, uint32_t times)
 {
 	struct sim *s = l->s;
 	struct sim_result before = *s->r, *r = s->r;
 	double start = s->start_sec;
 
-	one_pass(l, pack, 1, 0);
-	s->start_sec = start + (s->start_sec - start) * passes;
-	r->units = before.units + (r->units - before.units) * passes;
-	r->messages =
-	    before.messages + (r->messages - before.messages) * passes;
-	r->bytes = before.bytes + (r->bytes - before.bytes) * passes;
+	if (times == 0)
+		return;
+	one_pass(l, pack, pass, 0);
+	s->start_sec = start + (s->start_sec - start) * times;
+	r->units = before.units + (r->units - before.units) * times;
+	r->messages = before.messages + (r->messages - before.messages) * times;
+	r->bytes = before.bytes + (r->bytes - before.bytes) * times;
 	r->network_sec =
-	    before.network_sec + (r->network_sec - before.network_sec) * passes;
+	    before.network_sec + (r->network_sec - before.network_sec) * times;
+}
+
+/* Nobody wants to see all passes, which are as the first or the last. */
+static void
+all_passes(struct lock *l, uint32_t pack, const struct sim_pack *p)
+{
+	uint32_t n = simcost_passes(l->s->spec, p);
+	uint32_t as_last = simcost_full_scores(l->s->spec, p);
+
+	passes_as(l, pack, 1, n - as_last);
+	passes_as(l, pack, n, as_last);
 }
 
 static void
@@ -164,7 +203,6 @@ run_pack(struct lock *l, uint32_t pack, const struct sim_pack *p)
 {
 	struct sim *s = l->s;
 	const struct sim_spec *spec = s->spec;
-	uint32_t before = simcost_before(spec, p);
 	uint32_t passes = simcost_passes(spec, p);
 	double load = simcost_load(spec, l->rows);
 	bool fits =
@@ -174,15 +212,16 @@ run_pack(struct lock *l, uint32_t pack, const struct sim_pack *p)
 
 	s->r->load_sec += l->nholder * all;
 	s->r->compute_sec += simcost_job(spec, p, spec->train[l->group],
-					 spec->holdout[l->group]);
+					 spec->holdout[l->group]) +
+			     (double)l->nholder * passes * steps_sec(l, p);
 	if (spec->unit == NULL && passes > 0) {
 		s->start_sec += all;
-		all_passes(l, pack, passes);
+		all_passes(l, pack, p);
 	}
 	for (uint32_t e = 1; spec->unit && e <= passes && !s->stop; e++)
-		one_pass(l, pack, before + e, e == 1 ? first : rest);
-	if (p->last)
-		score(l, pack, before + passes);
+		one_pass(l, pack, e, e == 1 ? first : rest);
+	if (p->last && simcost_walks(p))
+		score(l, pack, passes + 1);
 }
 
 static void

@@ -8,13 +8,19 @@
 static double
 point_bytes(const struct simjob *j)
 {
-	return j->what->cost->state_bytes[j->what->width - 1];
+	return simcost_share(j->what) *
+	       j->what->cost->state_bytes[j->what->width - 1];
 }
 
+/* What goes up from a node: of a score, of all below it too. */
 static double
-partial_bytes(const struct simjob *j)
+sums_bytes(const struct sim *s, const struct simjob *j, uint32_t node)
 {
-	return j->what->cost->partial_bytes[j->what->width - 1];
+	if (j->scoring)
+		return simcost_score_bytes(s->spec, j->what, sim_pass(s, j),
+					   j->node[node].holdout);
+	return simcost_share(j->what) *
+	       j->what->cost->partial_bytes[j->what->width - 1];
 }
 
 static uint32_t
@@ -29,7 +35,9 @@ static void
 begin_pass(struct sim *s, uint32_t job, double now_sec)
 {
 	struct simjob *j = &s->job[job];
-	uint32_t n = s->split[j->split].nholder;
+	const struct simsplit *sp = &s->split[j->split];
+	enum simevent kind = j->scoring ? SIM_SCORE : SIM_TRAIN;
+	uint32_t n = sp->nholder;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t up = i ? (i - 1) / 2 : 0;
@@ -39,8 +47,9 @@ begin_pass(struct sim *s, uint32_t job, double now_sec)
 			at = j->node[up].ready_sec +
 			     sim_send(s, job, n - 1 - up, n - 1 - i,
 				      point_bytes(j));
-		j->node[i] = (struct simnode){1 + children(i, n), at};
-		sim_arrive(s, SIM_TRAIN, job, n - 1 - i, at);
+		j->node[i] = (struct simnode){1 + children(i, n), at,
+					      sp->holder[n - 1 - i].holdout};
+		sim_arrive(s, kind, job, n - 1 - i, at);
 	}
 }
 
@@ -61,7 +70,12 @@ simsum_updated(struct sim *s, uint32_t job, double now_sec)
 {
 	struct simjob *j = &s->job[job];
 
-	if (++j->epoch < j->epochs)
+	j->scoring = !j->scoring &&
+		     s->spec->holdout[s->split[j->split].group] &&
+		     simcost_scores(s->spec, j->what, sim_pass(s, j));
+	if (!j->scoring)
+		j->epoch++;
+	if (j->scoring || j->epoch < j->epochs)
 		begin_pass(s, job, now_sec);
 	else
 		sim_job_done(s, job, now_sec);
@@ -84,8 +98,12 @@ simsum_pass_ended(struct sim *s, uint32_t job, uint32_t holder, double now_sec)
 		if (i == 0)
 			break;
 		now_sec += sim_send(s, job, n - 1 - i, n - 1 - (i - 1) / 2,
-				    partial_bytes(j));
+				    sums_bytes(s, j, i));
+		j->node[(i - 1) / 2].holdout += at->holdout;
 		i = (i - 1) / 2;
 	}
-	sim_arrive(s, SIM_UPDATE, job, n - 1, now_sec);
+	if (j->scoring)
+		simsum_updated(s, job, now_sec);
+	else
+		sim_arrive(s, SIM_UPDATE, job, n - 1, now_sec);
 }

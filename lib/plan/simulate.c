@@ -105,7 +105,8 @@ pass_of(struct sim *s, const struct simitem *i)
 	if (p.kind == SIM_UPDATE) {
 		p.total_sec = simcost_update(j->what);
 	} else if (p.kind == SIM_SCORE) {
-		p.total_sec = simcost_score(j->what, h->holdout);
+		p.total_sec =
+		    simcost_score(s->spec, j->what, sim_pass(s, j), h->holdout);
 		p.rows = h->holdout;
 	} else {
 		p.total_sec = simcost_pass(j->what, h->train, h->holdout);

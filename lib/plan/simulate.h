@@ -13,7 +13,9 @@
  *		Sequential: a pack is at one holder at a time and goes round as
  *		plan/schedule.h says; after an epoch all holders score at once.
  *		Algebraic, Sampling: all holders at once; the exchange (tree)
- *		is hidden behind other units.
+ *		is hidden behind other units.  Configs that have ended are
+ *		scored with all metrics; which passes they end with is not
+ *		known, and spread evenly here.
  *		A whole group's pass is put aside, where it stands, when a
  *		split group's unit arrives, and any pass for a score.
  *	dp	one (group, pack) at a time on all workers; a reduction after
@@ -52,6 +54,14 @@ struct sim_pack {
 			      is not */
 	/* Sequential: the models kept are scored once more at the end. */
 	bool last;
+	/* Algebraic: passes until its last config has converged, from the
+	 * first epoch on; 0: the spec's epochs.  share: of a pass of all its
+	 * configs, what one costs in the mean, as configs leave that have
+	 * converged; 0: 1.  ends: after how many passes some have, and are
+	 * scored once more; 0: one, if it is not parked. */
+	uint32_t passes;
+	double share;
+	uint32_t ends;
 };
 /* Whether it is not of configs that have lost; those come last in a rung. */
 static inline bool
@@ -75,8 +85,7 @@ struct sim_spec {
 	void *packs_ctx;
 	const struct profile *profile;
 	struct schedule schedule;
-	uint32_t epochs;       /* passes of every config; Algebraic: the
-				  profile's, if it has fewer */
+	uint32_t epochs;       /* passes of a pack, if it has none */
 	uint64_t memory_bytes; /* per worker; 0: no bound */
 	/* May be NULL: every unit in order of its end; a unit that was put
 	 * aside comes in parts.  Non-zero stops. */

@@ -2,9 +2,6 @@
 
 /* Sequential packs of split groups; the messages are those of gapwalk.c. */
 
-/* Sums of metrics. */
-#define SCORE_BYTES 256
-
 static double
 state_bytes(const struct simjob *j)
 {
@@ -108,7 +105,11 @@ simwalk_score_ended(struct sim *s, uint32_t job, uint32_t holder,
 {
 	struct simjob *j = &s->job[job];
 
-	now_sec += sim_send(s, job, holder, owner_of(s, j), SCORE_BYTES);
+	double bytes =
+	    simcost_score_bytes(s->spec, j->what, sim_pass(s, j),
+				s->split[j->split].holder[holder].holdout);
+
+	now_sec += sim_send(s, job, holder, owner_of(s, j), bytes);
 	if (now_sec > j->ready_sec)
 		j->ready_sec = now_sec;
 	if (--j->waiting == 0)

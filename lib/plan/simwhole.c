@@ -193,17 +193,16 @@ train_pass(struct sim *s, struct simworker *w, const struct sim_pack *what,
 
 	for (uint32_t i = 0; i < times; i++, w->epoch++)
 		load += load_sec(s, w, p->job);
-	sec *= times;
 	if (is_merged(s, p->job)) {
-		sec += (times + w->last) * simcost_score(what, holdout);
+		sec = simcost_job(s->spec, what, train, holdout);
 		w->last = false;
 	}
 	p->kind = UNIT_TRAIN;
 	p->epoch = simcost_before(s->spec, what) + w->epoch;
 	p->rows = times * (train + (simcost_walks(what) ? 0 : holdout));
 	account(s, p, sec, load);
-	w->scoring =
-	    !is_merged(s, p->job) && simcost_walks(what) && holdout > 0;
+	w->scoring = !is_merged(s, p->job) && holdout > 0 &&
+		     simcost_scores(s->spec, what, w->epoch);
 }
 
 /* Its models are scored after the epoch, or for the last time. */
@@ -211,6 +210,8 @@ static void
 score_pass(struct sim *s, struct simworker *w, const struct sim_pack *what,
 	   struct simpass *p)
 {
+	uint32_t pass = w->epoch + !w->scoring;
+
 	if (w->scoring)
 		w->scoring = false;
 	else
@@ -218,7 +219,7 @@ score_pass(struct sim *s, struct simworker *w, const struct sim_pack *what,
 	p->kind = is_merged(s, p->job) ? UNIT_TRAIN : UNIT_SCORE;
 	p->epoch = simcost_before(s->spec, what) + w->epoch;
 	p->rows = s->spec->holdout[p->job];
-	account(s, p, simcost_score(what, p->rows), 0);
+	account(s, p, simcost_score(s->spec, what, pass, p->rows), 0);
 }
 
 static void

@@ -69,12 +69,7 @@ simcheck_complain(struct simcheck *c, const struct unit *u, const char *what)
 static inline uint32_t
 simcheck_passes(const struct sim_spec *s, const struct sim_pack *p)
 {
-	double most = p->cost->passes;
-
-	if (p->cost->pattern != PATTERN_ALGEBRAIC || most <= 0)
-		return s->epochs;
-	most = most < 1 ? 1 : (double)(uint32_t)(most + 0.5);
-	return most < s->epochs ? (uint32_t)most : s->epochs;
+	return p->passes > 0 ? p->passes : s->epochs;
 }
 
 static inline void

@@ -196,7 +196,7 @@ sample_of(const char *param)
 	const uint64_t rows[] = {5, 0, 10, 3};
 	struct error err = ERROR_NONE;
 	struct plan p = {.epochs = 100, .pack_width = 2, .min_rows = 10};
-	struct profile_entry entry = {.learner = "logistic", .passes = 20};
+	struct profile_entry entry = {.learner = "logistic", .passes = {20}};
 
 	for (int i = 0; i < PACK_LANES_MAX; i++)
 		entry.row_sec[i] = 1e-7 + 1e-8 * i;
@@ -414,7 +414,7 @@ refusals(void)
 	     "x: \"schedule\": \"priority\": not a priority: \"odd\""},
 	    {"\"even\"", "\"even\", \"urgent\": 4",
 	     "x: \"schedule\": \"urgent\": there is no such group"},
-	    {"\"passes\": 20", "\"passes\": -1",
+	    {"[20,", "[-1,",
 	     "x: \"profile\": entry 0: \"passes\": not from 0 to 1e15"},
 	    {"\"epochs\"", "\"epoch\": 1, \"epochs\"",
 	     "x: unknown key \"epoch\" (did you mean \"epochs\"?)"},

@@ -90,7 +90,6 @@ costly(struct instance *in)
 			c->partial_bytes[w] = (double)draw(10000);
 			c->state_bytes[w] = (double)draw(10000);
 		}
-		c->passes = (double)draw(5);
 	}
 	in->profile.load_row_sec = 1e-7 * (double)draw(10);
 	in->profile.row_bytes = (double)draw(100);
@@ -149,7 +148,9 @@ random_instance(struct instance *in, enum strategy strategy, bool large)
 	for (size_t k = 0; k < in->npack; k++)
 		in->pack[k] = (struct sim_pack){
 		    .width = 1 + (uint32_t)draw(PACK_LANES_MAX),
-		    .cost = &in->entry[mix == 2 ? draw(2) : (uint64_t)mix]};
+		    .cost = &in->entry[mix == 2 ? draw(2) : (uint64_t)mix],
+		    .passes = draw(2) ? (uint32_t)draw(5) : 0,
+		    .share = (double)draw(10) / 10};
 	in->spec.epochs = 1 + (uint32_t)draw(4);
 	in->spec.schedule.order =
 	    (enum schedule_order)draw(SCHEDULE_ORDER_COUNT);
