@@ -195,7 +195,7 @@ write_plan(const char *path, struct strbuf *text)
 
 	if (!d || plan_build(&plan, &po, dataset_schema(d), &pt, &err) < 0)
 		die(&err);
-	plan_choose_schedule(&plan, dataset_schema(d), dataset_index(d));
+	plan_choose(&plan, dataset_schema(d), dataset_index(d));
 	if (no_spill && shardfit_refuse(&plan, d, memory_bytes, &err))
 		die(&err);
 	if (lp)

@@ -145,7 +145,7 @@ make_plan(struct plan *plan, const struct dataset *d, struct error *err)
 		return -1;
 	if (plan_build(plan, &po, dataset_schema(d), &pt, err))
 		return -1;
-	plan_choose_schedule(plan, dataset_schema(d), dataset_index(d));
+	plan_choose(plan, dataset_schema(d), dataset_index(d));
 	return 0;
 }
 

@@ -39,13 +39,18 @@ cost_rows_release(struct cost_rows *r)
 	*r = (struct cost_rows){0};
 }
 
+static struct plansim_rows
+sim_rows(const struct cost_spec *s)
+{
+	return (struct plansim_rows){s->rows->all, s->rows->train,
+				     s->rows->holdout, s->rows->n, s->profile};
+}
+
 /* The plan as the simulation wants it. */
 static void
 begin_sim(struct plansim *ps, const struct cost_spec *s, const struct plan *p)
 {
-	const struct plansim_rows rows = {s->rows->all, s->rows->train,
-					  s->rows->holdout, s->rows->n,
-					  s->profile};
+	const struct plansim_rows rows = sim_rows(s);
 
 	plansim_of_rows(ps, p, &rows);
 	ps->spec.memory_bytes = s->memory_bytes;
@@ -149,6 +154,7 @@ cost_of(const struct cost_spec *s, const struct partition_spec *with,
 	struct cost *c)
 {
 	struct plan p = *s->plan; /* borrows all but partition and packs */
+	const struct plansim_rows rows = sim_rows(s);
 	struct plansim ps;
 
 	*c = (struct cost){.spec = *with};
@@ -160,9 +166,8 @@ cost_of(const struct cost_spec *s, const struct partition_spec *with,
 	p.set = NULL;
 	p.split = NULL;
 	p.nset = p.nsplit = 0;
-	plan_make_packs(&p);
+	plan_choose_of_rows(&p, &rows, s->memory_bytes);
 	begin_sim(&ps, s, &p);
-	simulate_choose(&ps.spec, &ps.spec.schedule);
 	simulate(&ps.spec, &c->sim);
 	plansim_release(&ps);
 	c->memory_bytes =

@@ -191,17 +191,20 @@ set_of(struct plan *p, const struct classes *c, uint32_t width, size_t want)
 	return (uint32_t)i;
 }
 
-/* How many packs a group on so many workers should have, so that they have
- * one to compute while another is on its way. */
-static size_t
-packs_wanted(const struct plan *p, uint32_t holders)
+/* So that holders have one to compute while another is on its way. */
+uint32_t
+plan_default_packs(const struct plan *p, uint32_t nholder)
 {
-	bool together = strategy_one_group(p->partition.spec.strategy);
-	size_t want = holders > 1 && !together ? 2 : 1;
+	if (nholder == 1 || strategy_one_group(p->partition.spec.strategy))
+		return 1;
+	return plan_is_sequential(p) ? nholder : 2;
+}
 
-	if (want > 1 && plan_is_sequential(p))
-		want = holders;
-	return want < p->space.nconfig ? want : p->space.nconfig;
+static uint32_t
+wish_default(void *ctx, uint32_t group, uint32_t nholder)
+{
+	(void)group;
+	return plan_default_packs(ctx, nholder);
 }
 
 /* --- split groups --- */
@@ -261,10 +264,11 @@ plan_drop_packs(struct plan *p)
 }
 
 void
-plan_make_packs(struct plan *p)
+plan_make_packs_as(struct plan *p, const struct pack_wish *w)
 {
 	bool mtp = p->partition.spec.strategy == STRATEGY_MTP;
 	uint32_t width = mtp ? 1 : p->pack_width;
+	uint32_t most = partition_most_holders(&p->partition);
 	struct classes c;
 	struct splitting s = {.plan = p};
 
@@ -276,13 +280,21 @@ plan_make_packs(struct plan *p)
 	classes_init(&c, &p->space);
 	set_of(p, &c, width, 1);
 	p->split_set =
-	    set_of(p, &c, width,
-		   packs_wanted(p, partition_most_holders(&p->partition)));
+	    set_of(p, &c, width, w->packs(w->ctx, SCHEDULE_NONE, most));
 	find_split(&s);
-	for (size_t i = 0; i < p->nsplit; i++)
-		p->split[i].set =
-		    set_of(p, &c, width, packs_wanted(p, p->split[i].set));
+	for (size_t i = 0; i < p->nsplit; i++) {
+		struct plan_split *g = &p->split[i];
+
+		g->set =
+		    set_of(p, &c, width, w->packs(w->ctx, g->group, g->set));
+	}
 	classes_release(&c);
+}
+
+void
+plan_make_packs(struct plan *p)
+{
+	plan_make_packs_as(p, &(struct pack_wish){wish_default, p});
 }
 
 void
@@ -366,17 +378,26 @@ take_set(struct plan *some, const struct plan_part *part, uint32_t set,
 	return out;
 }
 
+/* As many for the configs that are left as for all. */
+static uint32_t
+wish_of_part(void *ctx, uint32_t group, uint32_t nholder)
+{
+	const struct plan *p = ctx;
+
+	return (uint32_t)p->set[plan_set_of(p, group, nholder > 1)].n;
+}
+
 struct plan_pack *
 plan_packs_of(const struct plan *p, uint32_t group, bool split,
 	      const struct plan_part *part, size_t *npack)
 {
-	struct plan some;
+	struct plan some, all = *p;
 
 	*npack = 0;
 	if (part->n == 0)
 		return NULL;
 	some = plan_of_part(p, part);
-	plan_make_packs(&some);
+	plan_make_packs_as(&some, &(struct pack_wish){wish_of_part, &all});
 	return take_set(&some, part, plan_set_of(&some, group, split), npack);
 }
 

@@ -40,7 +40,7 @@ struct profile_entry {
 	double partial_bytes[PACK_LANES_MAX]; /* Algebraic, Sampling; dp */
 	double state_bytes[PACK_LANES_MAX];   /* all lanes; of the point, if
 						 Algebraic */
-	double metric_bytes;   /* of the scores of a config */
+	double metric_bytes;		      /* of the scores of a config */
 	double full_row_bytes; /* of all its metrics, for a hold-out row */
 	/* Algebraic: passes until a config ended, of sixteen spread evenly over
 	 * those of this entry, in their order; 0: as many as there may be. */

@@ -488,8 +488,6 @@ simulate(const struct sim_spec *spec, struct sim_result *r)
 
 /* --- the choice of a schedule --- */
 
-/* Events after which no other schedule is tried (about a second). */
-#define TRIED_MAX 1000000
 /* Near enough to the bound. */
 #define GOOD 1.002
 /* Of the bound, a job that leaves no time to wait. */
@@ -528,13 +526,13 @@ urgent_group(const struct sim_spec *s, double bound_sec)
 	return found;
 }
 
-void
-simulate_choose(const struct sim_spec *spec, struct schedule *best)
+double
+simulate_choose(const struct sim_spec *spec, struct schedule *best,
+		uint64_t *budget)
 {
 	struct sim_spec s = *spec;
 	struct sim_result r;
 	double least = INFINITY;
-	uint64_t events = 0;
 
 	s.unit = NULL;
 	simulate_bound(&s, &r);
@@ -545,9 +543,10 @@ simulate_choose(const struct sim_spec *spec, struct schedule *best)
 			least = r.makespan_sec;
 			*best = s.schedule;
 		}
-		events += r.events;
-		if (r.estimated || events > TRIED_MAX ||
+		*budget -= r.events < *budget ? r.events : *budget;
+		if (r.estimated || *budget == 0 ||
 		    r.makespan_sec <= GOOD * fmax(r.bound_sec, r.busiest_sec))
 			break;
 	}
+	return least;
 }

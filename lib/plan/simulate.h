@@ -116,9 +116,12 @@ int simulate(const struct sim_spec *s, struct sim_result *r);
 /* The bounds and compute_sec only. */
 void simulate_bound(const struct sim_spec *s, struct sim_result *r);
 
-/* Simulates several schedules and gives the best: the first that reaches the
- * bound, or the shortest; of large plans fewer.  The spec's own is not looked
- * at. */
-void simulate_choose(const struct sim_spec *s, struct schedule *best);
+/* Simulates several schedules and gives the best and its makespan: the first
+ * that reaches the bound, or the shortest.  Tries no other once *budget events
+ * have been simulated, which it lowers; one it always tries.  The spec's own
+ * is not looked at. */
+#define SIM_BUDGET 1000000 /* about a second */
+double simulate_choose(const struct sim_spec *s, struct schedule *best,
+		       uint64_t *budget);
 
 #endif

@@ -55,6 +55,7 @@ measure(const struct shape *s, const char *solver)
 	struct partition_spec with = {.workers = s->workers};
 	struct strbuf text = STRBUF_INIT;
 	struct sim_result r;
+	struct plansim_rows all;
 	struct plansim ps;
 	struct plan p;
 	struct jout j;
@@ -64,15 +65,13 @@ measure(const struct shape *s, const char *solver)
 	start = clock_sec();
 	partition_make(&p.partition, &with, rows, s->ngroup);
 	p.partition.data = xstrdup("/data");
-	plan_make_packs(&p);
-	plansim_of_rows(
-	    &ps, &p,
-	    &(struct plansim_rows){rows, rows, rows, s->ngroup, &p.profile});
-	simulate_choose(&ps.spec, &p.schedule);
+	plan_set_profile(&p, NULL);
+	all = (struct plansim_rows){rows, rows, rows, s->ngroup, &p.profile};
+	plan_choose_of_rows(&p, &all, 0);
 	jout_begin(&j, &text, 1);
 	plan_json(&p, &j);
 	start = clock_sec() - start;
-	ps.spec.schedule = p.schedule;
+	plansim_of_rows(&ps, &p, &all);
 	simulate(&ps.spec, &r);
 	printf("%8zu groups %4u configs %5u workers  %-13s %8.3f s  "
 	       "makespan/bound %.4f, /busiest worker %.4f  plan of %zu bytes\n",

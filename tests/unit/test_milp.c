@@ -197,7 +197,7 @@ schedule(const struct instance *in)
 			     .packs_ctx = &packs,
 			     .profile = &profile,
 			     .epochs = 1};
-	simulate_choose(&s, &s.schedule);
+	simulate_choose(&s, &s.schedule, &(uint64_t){SIM_BUDGET});
 	CHECK_INT(simulate(&s, &r), 0);
 	partition_release(&pt);
 	return r;

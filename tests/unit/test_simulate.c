@@ -643,9 +643,10 @@ zipf(struct instance *in, double share, size_t at)
 static double
 best_ratio(struct instance *in)
 {
+	uint64_t budget = SIM_BUDGET;
 	struct sim_result r;
 
-	simulate_choose(&in->spec, &in->spec.schedule);
+	simulate_choose(&in->spec, &in->spec.schedule, &budget);
 	simulate(&in->spec, &r);
 	return r.makespan_sec / r.bound_sec;
 }
