@@ -338,10 +338,10 @@ foreseen() {
 	grep -qx 'rungs        12 configs to epoch 1, 4 to 3, 2 to 9, 1 to 20' half.txt
 	kp-plan "${walked[@]}" --search random:12 --explain full.part >full.txt
 	! grep -q rungs full.txt
-	# makespan, both bounds, compute, messages
+	# makespan, both bounds, compute; what is read is read either way
 	paste <(grep '^gl ' half.txt) <(grep '^gl ' full.txt) | awk '{
 		for (i = 2; i <= 5; i++)
-			if ($i > $(i + NF / 2) / 2)
+			if ($i > 0.6 * $(i + NF / 2))
 				exit 1
 	}'
 	# mtp does not go with it, so is never best

@@ -23,6 +23,28 @@ plan() {
 	kp-plan --learner logistic "$@" partition.json
 }
 
+# A profile in which everything has a round cost: a row 1 us a config, a unit,
+# an update and a message nothing; 10 passes.
+round_profile() {
+	awk 'function many(name, n) {
+		printf "\"%s\":[", name
+		for (w = 1; w <= 16; w++)
+			printf "%s%s", (w > 1 ? "," : ""), n * w
+		printf "],"
+	}
+	BEGIN {
+		printf "{\"kp\":\"profile\",\"version\":1,\"load_row_sec\":1e-6,"
+		printf "\"row_bytes\":100,\"latency_sec\":0,\"bytes_per_sec\":1e9,"
+		printf "\"entries\":[{\"learner\":\"logistic\","
+		printf "\"pattern\":\"algebraic\",\"variant\":\"\",\"batch\":0,"
+		printf "\"features\":1,\"unit_sec\":0,\"passes\":10,"
+		many("row_sec", 1e-6); many("score_sec", 0)
+		many("update_sec", 0); many("partial_bytes", 100)
+		many("state_bytes", 100)
+		printf "\"row\":0}]}\n"
+	}' | sed 's/,"row":0//'
+}
+
 # The values of l2 in a plan on stdin, on one line.
 l2_values() {
 	sed -n 's/^ *{"l2":\([^,]*\),.*/\1/p' | paste -s -d ' ' -
@@ -95,7 +117,9 @@ l2_values() {
 }
 
 @test "a split group has two packs where a whole one has one" {
-	plan --param l2=1,2,3 | sed -n '/"packs"/,/"schedule"/p' |
+	round_profile >profile.json
+	plan --param l2=1,2,3 --profile profile.json |
+	    sed -n '/"packs"/,/"schedule"/p' |
 	    tr -d ' \n' >got
 	equal "$(cat got)" '"packs":[[[0,1,2]],[[0,1],[2]]],"split":{"packs":1,"groups":[[0,1]]},"schedule":{'
 }
@@ -107,7 +131,9 @@ l2_values() {
 }
 
 @test "--explain tells configs, groups, packs, work and bound" {
-	plan --param l2=log:1e-3:1e-1 --search grid:3 --explain >got
+	round_profile >profile.json
+	plan --param l2=log:1e-3:1e-1 --search grid:3 --profile profile.json \
+	    --explain >got
 	sed -i '/^by default/d; s/^\(learner  *logistic\) .*/\1/; /^strategy/,$d' got
 	cat >want <<-END
 	data         $(readlink -f data)
@@ -131,28 +157,6 @@ l2_values() {
 
 	END
 	diff got want
-}
-
-# A profile in which everything has a round cost: a row 1 us a config, a unit,
-# an update and a message nothing; 10 passes.
-round_profile() {
-	awk 'function many(name, n) {
-		printf "\"%s\":[", name
-		for (w = 1; w <= 16; w++)
-			printf "%s%s", (w > 1 ? "," : ""), n * w
-		printf "],"
-	}
-	BEGIN {
-		printf "{\"kp\":\"profile\",\"version\":1,\"load_row_sec\":1e-6,"
-		printf "\"row_bytes\":100,\"latency_sec\":0,\"bytes_per_sec\":1e9,"
-		printf "\"entries\":[{\"learner\":\"logistic\","
-		printf "\"pattern\":\"algebraic\",\"variant\":\"\",\"batch\":0,"
-		printf "\"features\":1,\"unit_sec\":0,\"passes\":10,"
-		many("row_sec", 1e-6); many("score_sec", 0)
-		many("update_sec", 0); many("partial_bytes", 100)
-		many("state_bytes", 100)
-		printf "\"row\":0}]}\n"
-	}' | sed 's/,"row":0//'
 }
 
 @test "--explain compares all strategies and gives the command of the best" {

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/median.h"
 #include "base/mem.h"
 #include "exec/echo.h"
@@ -20,9 +19,6 @@
 #define RUNS_MIN 3
 #define RUNS_MAX 101
 #define EPOCHS_MAX 1000 /* of training to the end */
-
-static const uint32_t widths[] = {1, 2, 4, 8, 12, 16};
-#define NWIDTH (sizeof widths / sizeof widths[0])
 
 /* Of this thread. */
 static double
@@ -109,6 +105,7 @@ struct sample {
 /* What reading rows took, over all samples. */
 struct loading {
 	double sec, rows, bytes;
+	double group_sec, groups; /* before rows are read */
 };
 
 static void
@@ -173,18 +170,14 @@ sample_bytes(const struct sample *s)
 	return n;
 }
 
-/* Adds the first rows of the group; *sec: the median of the blocks' seconds
- * per row, times the rows, so that a block that had to wait for the machine
- * does not count. */
+/* Adds the first rows of the group. */
 static int
 sample_read(struct sample *s, struct dataset *d, size_t group, bool one,
-	    double *sec, struct error *err)
+	    struct error *err)
 {
 	const struct index_group *g = &dataset_index(d)->group[group];
-	double *took = xcalloc(g->nblock + 1, sizeof *took);
 	struct block b = {0};
 	uint64_t rows = 0;
-	size_t ntook = 0;
 	int rc = 0;
 
 	s->block_rows = xcalloc(g->nblock + 1, sizeof *s->block_rows);
@@ -194,7 +187,6 @@ sample_read(struct sample *s, struct dataset *d, size_t group, bool one,
 			   sample_bytes(s) < SAMPLE_BYTES;
 	     i++) {
 		uint64_t before = sample_rows(s);
-		double start = clock_sec();
 		uint32_t n;
 
 		rc = dataset_read_block(d, g->first_block + i, &s->facts, &b,
@@ -208,10 +200,7 @@ sample_read(struct sample *s, struct dataset *d, size_t group, bool one,
 		rows += n;
 		s->block_rows[s->nblock++] =
 		    (uint32_t)(sample_rows(s) - before);
-		took[ntook++] = (clock_sec() - start) / n;
 	}
-	*sec = ntook ? median(took, ntook) * (double)rows : 0;
-	free(took);
 	block_release(&b);
 	return rc;
 }
@@ -239,7 +228,7 @@ sample_init(struct sample *s, struct dataset *d, size_t group,
 	    struct loading *load, struct error *err)
 {
 	bool one = l->ops(c)->pattern == PATTERN_SEQUENTIAL;
-	double start = cpu_sec(), sec;
+	double start = cpu_sec();
 
 	*s = (struct sample){.learner = l};
 	if (dataset_read_facts(d, group, &s->facts, err) < 0)
@@ -247,10 +236,12 @@ sample_init(struct sample *s, struct dataset *d, size_t group,
 	s->view = l->view_new(dataset_schema(d), &s->facts, c, err);
 	if (!s->view)
 		return -1;
-	load->sec += cpu_sec() - start;
-	if (sample_read(s, d, group, one, &sec, err) < 0)
+	load->group_sec += cpu_sec() - start;
+	load->groups++;
+	start = cpu_sec();
+	if (sample_read(s, d, group, one, err) < 0)
 		return -1;
-	load->sec += sec;
+	load->sec += cpu_sec() - start;
 	s->ntrain = sample_rows(s);
 	load->bytes += (double)sample_bytes(s);
 	load->rows += (double)s->ntrain;
@@ -467,20 +458,45 @@ meter(size_t (*run)(struct trial_pack *, size_t), struct trial_pack *t,
 
 /* --- an entry --- */
 
-/* Sums over the groups, by position in widths[]. */
+/* By width - 1; of a group, or sums over groups. */
 struct sums {
-	double row[NWIDTH], score[NWIDTH], full[NWIDTH];
-	double update[NWIDTH], step[NWIDTH];
-	double partial[NWIDTH], state[NWIDTH];
+	double row[PACK_LANES_MAX], score[PACK_LANES_MAX], full[PACK_LANES_MAX];
+	double update[PACK_LANES_MAX], step[PACK_LANES_MAX];
+	double partial[PACK_LANES_MAX], state[PACK_LANES_MAX];
 	double unit, features, metric, full_row;
 	double passes[PACK_LANES_MAX]; /* of the kind's configs */
 	size_t n, npasses;
 };
 
+static void
+add_sums(struct sums *to, const struct sums *from)
+{
+	for (size_t w = 0; w < PACK_LANES_MAX; w++) {
+		to->row[w] += from->row[w];
+		to->score[w] += from->score[w];
+		to->full[w] += from->full[w];
+		to->update[w] += from->update[w];
+		to->step[w] += from->step[w];
+		to->partial[w] += from->partial[w];
+		to->state[w] += from->state[w];
+	}
+	to->unit += from->unit;
+	to->metric += from->metric;
+	to->full_row += from->full_row;
+}
+
+/* Of two rounds the shorter time: a core that is shared has slow seconds. */
+static void
+lower(double *to, double v)
+{
+	if (*to == 0 || v < *to)
+		*to = v;
+}
+
 /* What travels, once training has begun; Sequential: the sums of one batch, as
  * they travel under dp. */
 static void
-add_sizes(struct sums *sum, size_t w, struct trial_pack *t)
+measure_sizes(struct sums *sum, size_t w, struct trial_pack *t)
 {
 	const struct sample *s = t->sample;
 	struct strbuf sb = STRBUF_INIT;
@@ -496,20 +512,20 @@ add_sizes(struct sums *sum, size_t w, struct trial_pack *t)
 	t->ops->partial_put(t->partial, &sb);
 	for (uint32_t i = 0; i < t->width && !walks(t); i++)
 		metric_put(t->metric[i], &sb);
-	sum->partial[w] += (double)sb.len;
+	sum->partial[w] = (double)sb.len;
 	strbuf_reset(&sb);
 	if (!walks(t))
 		t->ops->point_put(t->pack, &sb);
 	for (uint32_t i = 0; i < t->width && walks(t); i++)
 		t->ops->save(t->pack, i, SAVE_STATE, &sb);
-	sum->state[w] += (double)sb.len;
+	sum->state[w] = (double)sb.len;
 	if (w == 0) {
 		strbuf_reset(&sb);
 		metric_put(t->metric[0], &sb);
-		sum->metric += (double)sb.len;
+		sum->metric = (double)sb.len;
 		strbuf_reset(&sb);
 		metric_put(t->full[0], &sb);
-		sum->full_row +=
+		sum->full_row =
 		    (double)sb.len / (double)s->learner->rows_count(s->score);
 	}
 	strbuf_release(&sb);
@@ -565,23 +581,23 @@ measure_width(const struct kind *k, const struct sample *s, size_t w,
 	      struct error *err)
 {
 	struct trial_pack t;
-	int rc = trial_pack_init(&t, k, s, widths[w], schema, err);
+	int rc = trial_pack_init(&t, k, s, (uint32_t)w + 1, schema, err);
 	double row;
 
 	if (rc == 0) {
 		if (!walks(&t))
-			sum->update[w] += reach_epochs(&t);
+			lower(&sum->update[w], reach_epochs(&t));
 		row = meter(run_train, &t, sec * 0.5);
-		sum->row[w] += row + s->order_sec;
+		lower(&sum->row[w], row + s->order_sec);
 		if (walks(&t)) {
-			sum->update[w] += end_epoch_sec(&t);
-			sum->step[w] += step_sec(&t, row, sec * 0.1);
+			lower(&sum->update[w], end_epoch_sec(&t));
+			lower(&sum->step[w], step_sec(&t, row, sec * 0.1));
 		}
-		sum->score[w] += meter(run_score, &t, sec * 0.2);
-		sum->full[w] += meter(run_full, &t, sec * 0.2);
-		if (w == NWIDTH - 1)
-			sum->unit += meter(run_nothing, &t, 0);
-		add_sizes(sum, w, &t);
+		lower(&sum->score[w], meter(run_score, &t, sec * 0.2));
+		lower(&sum->full[w], meter(run_full, &t, sec * 0.2));
+		if (w == PACK_LANES_MAX - 1)
+			lower(&sum->unit, meter(run_nothing, &t, 0));
+		measure_sizes(sum, w, &t);
 	}
 	trial_pack_release(&t);
 	return rc;
@@ -649,35 +665,24 @@ rounded(double v)
 	return strtod(text, NULL);
 }
 
-/* By width, from the measured ones; both divided by n. */
+/* Means of n groups. */
 static void
-interpolate(const double *measured, size_t n, double *out)
+means(const double *sum, size_t n, double *out)
 {
-	size_t k = 0;
-
-	for (uint32_t w = 1; w <= PACK_LANES_MAX; w++) {
-		double share;
-
-		while (w > widths[k + 1])
-			k++;
-		share = (double)(w - widths[k]) /
-			(double)(widths[k + 1] - widths[k]);
-		out[w - 1] = rounded(
-		    (measured[k] + share * (measured[k + 1] - measured[k])) /
-		    (double)n);
-	}
+	for (size_t w = 0; w < PACK_LANES_MAX; w++)
+		out[w] = rounded(sum[w] / (double)n);
 }
 
 static void
 fill_entry(struct profile_entry *e, const struct sums *s)
 {
-	interpolate(s->row, s->n, e->row_sec);
-	interpolate(s->score, s->n, e->score_sec);
-	interpolate(s->full, s->n, e->full_sec);
-	interpolate(s->update, s->n, e->update_sec);
-	interpolate(s->step, s->n, e->step_sec);
-	interpolate(s->partial, s->n, e->partial_bytes);
-	interpolate(s->state, s->n, e->state_bytes);
+	means(s->row, s->n, e->row_sec);
+	means(s->score, s->n, e->score_sec);
+	means(s->full, s->n, e->full_sec);
+	means(s->update, s->n, e->update_sec);
+	means(s->step, s->n, e->step_sec);
+	means(s->partial, s->n, e->partial_bytes);
+	means(s->state, s->n, e->state_bytes);
 	e->unit_sec = rounded(s->unit / (double)s->n);
 	e->features = rounded(s->features / (double)s->n);
 	e->metric_bytes = rounded(s->metric / (double)s->n);
@@ -692,23 +697,38 @@ struct pilot {
 	double sec; /* for one kind */
 };
 
+static int
+measure_group(struct pilot *p, const struct kind *k, const struct sample *s,
+	      struct sums *sum, struct error *err)
+{
+	double each = p->sec / 4 / (double)(p->ngroup * PACK_LANES_MAX);
+	struct sums one = {{0}};
+
+	for (int round = 0; round < 2; round++)
+		for (size_t w = 0; w < PACK_LANES_MAX; w++)
+			if (measure_width(k, s, w, p->schema, each, &one, err) <
+			    0)
+				return -1;
+	add_sums(sum, &one);
+	sum->features += s->view->d;
+	return 0;
+}
+
 /* Half of the time for rows, half for passes until convergence. */
 static int
 measure_kind(struct pilot *p, struct kind *k, struct error *err)
 {
 	struct sample s[GROUPS] = {{0}};
-	struct sums sum = {.n = p->ngroup};
-	double each = p->sec / 2 / (double)(p->ngroup * NWIDTH), deadline;
+	struct sums sum = {{0}};
+	double deadline;
 	int rc = 0;
 
+	sum.n = p->ngroup;
 	for (size_t i = 0; rc == 0 && i < p->ngroup; i++) {
 		rc = sample_init(&s[i], p->spec->data, p->group[i], k->learner,
 				 &k->config[0], &p->load, err);
-		for (size_t w = 0; rc == 0 && w < NWIDTH; w++)
-			rc = measure_width(k, &s[i], w, p->schema, each, &sum,
-					   err);
 		if (rc == 0)
-			sum.features += s[i].view->d;
+			rc = measure_group(p, k, &s[i], &sum, err);
 	}
 	if (rc == 0)
 		fill_entry(&k->entry, &sum);
@@ -817,6 +837,7 @@ measure(struct pilot *pi, const struct kinds *ks, struct profile *p,
 		p->entry[p->n++] = ks->kind[i].entry;
 	}
 	p->load_row_sec = rounded(pi->load.sec / pi->load.rows);
+	p->group_sec = rounded(pi->load.group_sec / pi->load.groups);
 	p->row_bytes = rounded(pi->load.bytes / pi->load.rows);
 	if (echo_measure(&e, err) < 0)
 		return -1;

@@ -6,12 +6,12 @@
  * dataset, as a row drawn at random would find its group, a million rows or 64
  * MB of each at most.
  *
- * Packs of 1, 2, 4, 8, 12 and 16 configs are run over pieces of some
- * milliseconds; a figure is the median of the pieces in seconds of this
- * thread, so that others on the machine count little, then the mean of the
- * groups.  Widths between are interpolated.  Passes until convergence are
- * counted by training the groups' rows to the end.  The transport is a Unix
- * socket pair with a process at either end.
+ * Packs of 1 to 16 configs are run over pieces of some milliseconds, in two
+ * rounds; a figure is the median of the pieces in seconds of this thread, of
+ * the quicker round, so that others on the machine count little, then the mean
+ * of the groups.  Passes until convergence are counted by training the groups'
+ * rows to the end.  The transport is a Unix socket pair with a process at
+ * either end.
  */
 
 #include "data/dataset.h"

@@ -75,6 +75,7 @@ void
 profile_default(struct profile *p)
 {
 	*p = (struct profile){.n = NDEFAULT,
+			      .group_sec = 100e-6,
 			      .load_row_sec = 100e-9,
 			      .row_bytes = 80,
 			      .latency_sec = 10e-6,
@@ -174,19 +175,29 @@ static const char *const pattern_names[] = {"algebraic", "sequential",
 struct figure {
 	const char *name;
 	size_t offset;
-	bool many;
+	bool many, many_1; /* sixteen; in version 1 */
+	bool since_2;	   /* not there in version 1 */
 };
-#define FIGURE(name, many)                                                     \
+#define FIGURE(name, many, many_1, since_2)                                    \
 	{                                                                      \
-#name, offsetof(struct profile_entry, name), many              \
+#name, offsetof(struct profile_entry, name), many, many_1,     \
+		    since_2                                                    \
 	}
+#define ONE(name) FIGURE(name, false, false, false)
+#define MANY(name) FIGURE(name, true, true, false)
 static const struct figure figures[] = {
-    FIGURE(features, false),	   FIGURE(row_sec, true),
-    FIGURE(score_sec, true),	   FIGURE(full_sec, true),
-    FIGURE(unit_sec, false),	   FIGURE(update_sec, true),
-    FIGURE(step_sec, true),	   FIGURE(partial_bytes, true),
-    FIGURE(state_bytes, true),	   FIGURE(metric_bytes, false),
-    FIGURE(full_row_bytes, false), FIGURE(passes, true),
+    ONE(features),
+    MANY(row_sec),
+    MANY(score_sec),
+    FIGURE(full_sec, true, true, true),
+    ONE(unit_sec),
+    MANY(update_sec),
+    FIGURE(step_sec, true, true, true),
+    MANY(partial_bytes),
+    MANY(state_bytes),
+    FIGURE(metric_bytes, false, false, true),
+    FIGURE(full_row_bytes, false, false, true),
+    FIGURE(passes, true, false, false),
 };
 #define NFIGURE (sizeof figures / sizeof figures[0])
 
@@ -241,6 +252,8 @@ profile_json(const struct profile *p, struct jout *j)
 	jout_cstr(j, "profile");
 	jout_key(j, "version");
 	jout_int(j, PROFILE_VERSION);
+	jout_key(j, "group_sec");
+	jout_real(j, p->group_sec);
 	jout_key(j, "load_row_sec");
 	jout_real(j, p->load_row_sec);
 	jout_key(j, "row_bytes");
@@ -346,28 +359,45 @@ load_names(struct profile_entry *e, const struct jvalue *v, struct error *err)
 	return 0;
 }
 
+/* What version 1 did not tell. */
+static void
+fill_version_1(struct profile_entry *e)
+{
+	memcpy(e->full_sec, e->score_sec, sizeof e->full_sec);
+	for (size_t i = 1; i < PACK_LANES_MAX; i++)
+		e->passes[i] = e->passes[0];
+}
+
 static int
-load_entry(struct profile_entry *e, const struct jvalue *v, struct error *err)
+load_entry(struct profile_entry *e, const struct jvalue *v, int version,
+	   struct error *err)
 {
 	const char *known[NFIGURE + 5] = {"learner", "pattern", "variant",
 					  "batch"};
+	size_t n = 4;
 
 	if (load_names(e, v, err) < 0)
 		return -1;
 	for (size_t i = 0; i < NFIGURE; i++) {
 		const struct figure *f = &figures[i];
 		double *out = figure_of(e, f);
+		bool many = version == 1 ? f->many_1 : f->many;
 
-		known[4 + i] = f->name;
-		if ((f->many ? load_many(v, f->name, out, err)
-			     : load_cost(v, f->name, out, err)) < 0)
+		if (version == 1 && f->since_2)
+			continue;
+		known[n++] = f->name;
+		if ((many ? load_many(v, f->name, out, err)
+			  : load_cost(v, f->name, out, err)) < 0)
 			return -1;
 	}
+	if (version == 1)
+		fill_version_1(e);
 	return jsonio_check_keys(v, known, err);
 }
 
 static int
-load_entries(struct profile *p, const struct jvalue *v, struct error *err)
+load_entries(struct profile *p, const struct jvalue *v, int version,
+	     struct error *err)
 {
 	const struct jvalue *a;
 	size_t n;
@@ -379,7 +409,8 @@ load_entries(struct profile *p, const struct jvalue *v, struct error *err)
 				 ENTRIES_MAX);
 	p->entry = xcalloc(n ? n : 1, sizeof *p->entry);
 	for (; p->n < n; p->n++)
-		if (load_entry(&p->entry[p->n], jsonio_at(a, p->n), err) < 0)
+		if (load_entry(&p->entry[p->n], jsonio_at(a, p->n), version,
+			       err) < 0)
 			return error_context(err, "entry %zu", p->n);
 	return 0;
 }
@@ -387,16 +418,27 @@ load_entries(struct profile *p, const struct jvalue *v, struct error *err)
 static int
 load_members(struct profile *p, const struct jvalue *v, struct error *err)
 {
+	/* group_sec, the first, is not there in version 1. */
 	static const char *const known[] = {
-	    "kp",	   "version",	    "load_row_sec", "row_bytes",
-	    "latency_sec", "bytes_per_sec", "entries",	    NULL};
+	    "group_sec",     "kp",	  "version",
+	    "load_row_sec",  "row_bytes", "latency_sec",
+	    "bytes_per_sec", "entries",	  NULL};
+	struct error ignored;
+	int64_t there;
+	int version = PROFILE_VERSION;
 
-	if (jsonio_check_kind(v, "profile", PROFILE_VERSION, err) < 0 ||
+	if (jsonio_has(v, "version") &&
+	    jsonio_get_int(v, "version", &there, &ignored) == 0 && there == 1)
+		version = 1;
+	if (jsonio_check_kind(v, "profile", version, err) < 0 ||
+	    (version > 1 &&
+	     load_cost(v, "group_sec", &p->group_sec, err) < 0) ||
 	    load_cost(v, "load_row_sec", &p->load_row_sec, err) < 0 ||
 	    load_cost(v, "row_bytes", &p->row_bytes, err) < 0 ||
 	    load_cost(v, "latency_sec", &p->latency_sec, err) < 0 ||
 	    load_cost(v, "bytes_per_sec", &p->bytes_per_sec, err) < 0 ||
-	    load_entries(p, v, err) < 0 || jsonio_check_keys(v, known, err) < 0)
+	    load_entries(p, v, version, err) < 0 ||
+	    jsonio_check_keys(v, version > 1 ? known : known + 1, err) < 0)
 		return -1;
 	if (p->bytes_per_sec < 1)
 		return error_set(err, EXIT_CORRUPT,

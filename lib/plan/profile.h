@@ -50,6 +50,7 @@ struct profile_entry {
 struct profile {
 	struct profile_entry *entry; /* [n] */
 	size_t n;
+	double group_sec;     /* to begin with a group, on one worker */
 	double load_row_sec;  /* read, decode and view a row */
 	double row_bytes;     /* of a row in memory */
 	double latency_sec;   /* a message of no length, one way */
@@ -70,7 +71,8 @@ const struct profile_entry *profile_find(const struct profile *p,
 					 const struct learner *l,
 					 const struct config *c);
 
-/* The object {"kp":"profile","version":1,...} (kp-profile(5)); all that is
+/* The object {"kp":"profile","version":2,...} (kp-profile(5)), of which version
+ * 1 is read too; all that is
  * loaded is finite, not negative, and bytes_per_sec above 0.  A profile that
  * could not be loaded is empty. */
 void profile_json(const struct profile *p, struct jout *j);

@@ -118,7 +118,7 @@ simcost_update(const struct sim_pack *p)
 double
 simcost_load(const struct sim_spec *s, uint64_t rows)
 {
-	return (double)rows * s->profile->load_row_sec;
+	return s->profile->group_sec + (double)rows * s->profile->load_row_sec;
 }
 
 bool

@@ -28,7 +28,8 @@
  * rung begins before all of the rung before have ended; other groups go on
  * meanwhile, as in exec/rung.h.
  *
- * Rows are read when a worker first needs its shard; a shard for which its
+ * Rows are read, which takes a time for each group, when a worker first needs
+ * its shard; a shard for which its
  * memory has no room is read in every pass.  Messages take latency + bytes /
  * bandwidth and no time of a worker.
  */

@@ -196,10 +196,12 @@ sample_of(const char *param)
 	const uint64_t rows[] = {5, 0, 10, 3};
 	struct error err = ERROR_NONE;
 	struct plan p = {.epochs = 100, .pack_width = 2, .min_rows = 10};
-	struct profile_entry entry = {.learner = "logistic", .passes = {20}};
+	struct profile_entry entry = {.learner = "logistic"};
 
-	for (int i = 0; i < PACK_LANES_MAX; i++)
+	for (int i = 0; i < PACK_LANES_MAX; i++) {
 		entry.row_sec[i] = 1e-7 + 1e-8 * i;
+		entry.passes[i] = 20;
+	}
 
 	partition_make(&p.partition, &(struct partition_spec){.workers = 3},
 		       rows, 4);
@@ -274,18 +276,19 @@ read_golden(const char *name, struct strbuf *text)
 
 /* plan-1.json was written before learners had the parameters of the Sequential
  * solvers, plan-1-sgd.json since, plan-1-strategy.json since partitions tell
- * strategies; plan-2.json has sets of packs, a schedule and a profile. */
+ * strategies; plan-2.json has sets of packs, a schedule and a profile of
+ * version 1, plan-2-profile-2.json one of version 2. */
 static void
 golden(void)
 {
-	static const char *const name[] = {"plan-1.json", "plan-1-sgd.json",
-					   "plan-1-strategy.json",
-					   "plan-2.json"};
+	static const char *const name[] = {
+	    "plan-1.json", "plan-1-sgd.json", "plan-1-strategy.json",
+	    "plan-2.json", "plan-2-profile-2.json"};
 	struct plan p = sample(), again;
 	struct strbuf want = STRBUF_INIT, text = STRBUF_INIT;
 	struct error err = ERROR_NONE;
 
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 5; i++) {
 		strbuf_reset(&want);
 		read_golden(name[i], &want);
 		CHECK_OK(

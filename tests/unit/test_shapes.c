@@ -11,7 +11,7 @@
  * The paper's workers are hosts that send every message through a driver; ours
  * are processes joined by sockets, at 3 microseconds a message.  Where a shape
  * is one of the network alone, it is looked for with `ethernet` in place of
- * the measured transport.
+ * the measured transport; where it is one of reading, with a `disk`.
  *
  * Configs of a pack share its passes: sixteen configs of SGD over one-hot rows
  * cost hardly more than one.  So shapes of compute-bound Sequential work are
@@ -31,6 +31,20 @@ static const struct partition_spec gtp_lpt = {.strategy = STRATEGY_GTP,
 static const struct partition_spec mtp = {.strategy = STRATEGY_MTP};
 static const struct partition_spec dp = {.strategy = STRATEGY_DP};
 static const struct partition_spec mop = {.strategy = STRATEGY_MOP};
+
+/* The paper's workers read tables: 200 MB/s. */
+static void
+disk(bool on)
+{
+	static double load_row_sec;
+
+	if (on) {
+		load_row_sec = shape_profile.load_row_sec;
+		shape_profile.load_row_sec = shape_profile.row_bytes / 2e8;
+	} else {
+		shape_profile.load_row_sec = load_row_sec;
+	}
+}
 
 static double
 makespan(const struct setting *s, struct partition_spec with)
@@ -203,8 +217,9 @@ worst(void)
 	{
 		double others[4];
 
-		/* Reading is half of the work, and mtp does all of it once for
+		/* Reading is much of the work, and mtp does all of it once for
 		 * each config. */
+		disk(true);
 		s.learner = LBFGS;
 		others[0] = makespan(&s, gl);
 		others[1] = makespan(&s, gtp);
@@ -213,6 +228,7 @@ worst(void)
 		for (size_t i = 0; i < 4; i++)
 			AT_LEAST(makespan(&s, mtp), others[i]);
 		AT_LEAST(makespan(&s, mtp), 3 * others[0]);
+		disk(false);
 		s.learner = MLP;
 		others[0] = makespan(&s, gl);
 		others[1] = makespan(&s, gtp);
