@@ -702,7 +702,7 @@ measure_group(struct pilot *p, const struct kind *k, const struct sample *s,
 	      struct sums *sum, struct error *err)
 {
 	double each = p->sec / 4 / (double)(p->ngroup * PACK_LANES_MAX);
-	struct sums one = {{0}};
+	struct sums one = {.n = 1};
 
 	for (int round = 0; round < 2; round++)
 		for (size_t w = 0; w < PACK_LANES_MAX; w++)
@@ -719,11 +719,10 @@ static int
 measure_kind(struct pilot *p, struct kind *k, struct error *err)
 {
 	struct sample s[GROUPS] = {{0}};
-	struct sums sum = {{0}};
+	struct sums sum = {.n = p->ngroup};
 	double deadline;
 	int rc = 0;
 
-	sum.n = p->ngroup;
 	for (size_t i = 0; rc == 0 && i < p->ngroup; i++) {
 		rc = sample_init(&s[i], p->spec->data, p->group[i], k->learner,
 				 &k->config[0], &p->load, err);
