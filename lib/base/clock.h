@@ -5,5 +5,7 @@
 
 /* On the monotonic clock. */
 double clock_sec(void);
+/* That this thread has computed. */
+double cpu_sec(void);
 
 #endif

@@ -11,6 +11,7 @@
 struct echo {
 	double latency_sec;   /* a short message, one way; median */
 	double bytes_per_sec; /* of messages of some megabytes; median */
+	double message_sec;   /* what a worker computes to send or take one */
 };
 
 /* Forks a child, and waits for its end. */

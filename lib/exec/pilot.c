@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/median.h"
 #include "base/mem.h"
 #include "exec/echo.h"
@@ -19,16 +19,6 @@
 #define RUNS_MIN 3
 #define RUNS_MAX 101
 #define EPOCHS_MAX 1000 /* of training to the end */
-
-/* Of this thread. */
-static double
-cpu_sec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* --- which groups --- */
 
@@ -416,6 +406,37 @@ run_step(struct trial_pack *t, size_t wanted)
 	return 1;
 }
 
+/* A pack as it is handed on, put and got: the models, or, Algebraic, the point
+ * and the sums that come of it. */
+static size_t
+run_move(struct trial_pack *t, size_t wanted)
+{
+	struct partial *other = NULL;
+	struct strbuf sb = STRBUF_INIT;
+	struct cursor c;
+
+	(void)wanted;
+	for (uint32_t i = 0; i < t->width && walks(t); i++) {
+		strbuf_reset(&sb);
+		t->ops->save(t->pack, i, SAVE_STATE, &sb);
+		t->ops->load_state(t->pack, i, sb.buf, sb.len);
+	}
+	if (!walks(t)) {
+		other = t->ops->partial_new(t->pack);
+		t->ops->point_put(t->pack, &sb);
+		c = cursor_of(sb.buf, sb.len);
+		t->ops->point_get(t->pack, &c);
+		strbuf_reset(&sb);
+		t->ops->partial_put(t->partial, &sb);
+		c = cursor_of(sb.buf, sb.len);
+		t->ops->partial_get(other, &c);
+		t->ops->merge(t->partial, other);
+		t->ops->partial_free(other);
+	}
+	strbuf_release(&sb);
+	return 1;
+}
+
 /* A unit of no rows: what it takes to begin one. */
 static size_t
 run_nothing(struct trial_pack *t, size_t wanted)
@@ -462,6 +483,7 @@ meter(size_t (*run)(struct trial_pack *, size_t), struct trial_pack *t,
 struct sums {
 	double row[PACK_LANES_MAX], score[PACK_LANES_MAX], full[PACK_LANES_MAX];
 	double update[PACK_LANES_MAX], step[PACK_LANES_MAX];
+	double move[PACK_LANES_MAX];
 	double partial[PACK_LANES_MAX], state[PACK_LANES_MAX];
 	double unit, features, metric, full_row;
 	double passes[PACK_LANES_MAX]; /* of the kind's configs */
@@ -477,6 +499,7 @@ add_sums(struct sums *to, const struct sums *from)
 		to->full[w] += from->full[w];
 		to->update[w] += from->update[w];
 		to->step[w] += from->step[w];
+		to->move[w] += from->move[w];
 		to->partial[w] += from->partial[w];
 		to->state[w] += from->state[w];
 	}
@@ -593,6 +616,7 @@ measure_width(const struct kind *k, const struct sample *s, size_t w,
 			lower(&sum->update[w], end_epoch_sec(&t));
 			lower(&sum->step[w], step_sec(&t, row, sec * 0.1));
 		}
+		lower(&sum->move[w], meter(run_move, &t, 0));
 		lower(&sum->score[w], meter(run_score, &t, sec * 0.2));
 		lower(&sum->full[w], meter(run_full, &t, sec * 0.2));
 		if (w == PACK_LANES_MAX - 1)
@@ -681,6 +705,7 @@ fill_entry(struct profile_entry *e, const struct sums *s)
 	means(s->full, s->n, e->full_sec);
 	means(s->update, s->n, e->update_sec);
 	means(s->step, s->n, e->step_sec);
+	means(s->move, s->n, e->move_sec);
 	means(s->partial, s->n, e->partial_bytes);
 	means(s->state, s->n, e->state_bytes);
 	e->unit_sec = rounded(s->unit / (double)s->n);
@@ -842,6 +867,7 @@ measure(struct pilot *pi, const struct kinds *ks, struct profile *p,
 		return -1;
 	p->latency_sec = rounded(e.latency_sec);
 	p->bytes_per_sec = rounded(e.bytes_per_sec);
+	p->message_sec = rounded(e.message_sec);
 	return 0;
 }
 

@@ -30,7 +30,7 @@
 		.features = 100, .row_sec = LINE(12e-9, 4e-9),                 \
 		.score_sec = LINE(10e-9, 13e-9),                               \
 		.full_sec = LINE(10e-9, 80e-9), .unit_sec = 1e-6,              \
-		.update_sec = LINE(2e-6, 10e-6),                               \
+		.update_sec = LINE(2e-6, 10e-6), .move_sec = LINE(1e-6, 1e-6), \
 		.partial_bytes = LINE(0, 900), .state_bytes = LINE(0, 800),    \
 		.metric_bytes = 100, .full_row_bytes = 16,                     \
 		.passes = LINE(20, 0)                                          \
@@ -42,7 +42,8 @@
 		.row_sec = LINE(row, lane), .score_sec = LINE(10e-9, 15e-9),   \
 		.full_sec = LINE(10e-9, 80e-9), .unit_sec = 1e-6,              \
 		.update_sec = LINE(2e-6, 0.2e-6),                              \
-		.step_sec = LINE(1e-6, 0.2e-6), .partial_bytes = LINE(0, 800), \
+		.step_sec = LINE(1e-6, 0.2e-6),                                \
+		.move_sec = LINE(1e-6, 0.4e-6), .partial_bytes = LINE(0, 800), \
 		.state_bytes = LINE(0, 1200), .metric_bytes = 100,             \
 		.full_row_bytes = 16                                           \
 	}
@@ -64,6 +65,7 @@ static const struct profile_entry default_entry[] = {
      .unit_sec = 1e-6,
      .update_sec = LINE(2e-6, 8e-6),
      .step_sec = LINE(2e-6, 10e-6),
+     .move_sec = LINE(2e-6, 20e-6),
      .partial_bytes = LINE(0, 24e3),
      .state_bytes = LINE(0, 70e3),
      .metric_bytes = 100,
@@ -79,7 +81,8 @@ profile_default(struct profile *p)
 			      .load_row_sec = 100e-9,
 			      .row_bytes = 80,
 			      .latency_sec = 10e-6,
-			      .bytes_per_sec = 2e9};
+			      .bytes_per_sec = 2e9,
+			      .message_sec = 3e-6};
 	p->entry = xcalloc(NDEFAULT, sizeof *p->entry);
 	memcpy(p->entry, default_entry, sizeof default_entry);
 }
@@ -193,6 +196,7 @@ static const struct figure figures[] = {
     ONE(unit_sec),
     MANY(update_sec),
     FIGURE(step_sec, true, true, true),
+    FIGURE(move_sec, true, true, true),
     MANY(partial_bytes),
     MANY(state_bytes),
     FIGURE(metric_bytes, false, false, true),
@@ -262,6 +266,8 @@ profile_json(const struct profile *p, struct jout *j)
 	jout_real(j, p->latency_sec);
 	jout_key(j, "bytes_per_sec");
 	jout_real(j, p->bytes_per_sec);
+	jout_key(j, "message_sec");
+	jout_real(j, p->message_sec);
 	jout_key(j, "entries");
 	jout_array(j);
 	for (size_t i = 0; i < p->n; i++)
@@ -418,11 +424,11 @@ load_entries(struct profile *p, const struct jvalue *v, int version,
 static int
 load_members(struct profile *p, const struct jvalue *v, struct error *err)
 {
-	/* group_sec, the first, is not there in version 1. */
+	/* The first two are not there in version 1. */
 	static const char *const known[] = {
-	    "group_sec",     "kp",	  "version",
-	    "load_row_sec",  "row_bytes", "latency_sec",
-	    "bytes_per_sec", "entries",	  NULL};
+	    "group_sec",    "message_sec", "kp",	  "version",
+	    "load_row_sec", "row_bytes",   "latency_sec", "bytes_per_sec",
+	    "entries",	    NULL};
 	struct error ignored;
 	int64_t there;
 	int version = PROFILE_VERSION;
@@ -432,13 +438,14 @@ load_members(struct profile *p, const struct jvalue *v, struct error *err)
 		version = 1;
 	if (jsonio_check_kind(v, "profile", version, err) < 0 ||
 	    (version > 1 &&
-	     load_cost(v, "group_sec", &p->group_sec, err) < 0) ||
+	     (load_cost(v, "group_sec", &p->group_sec, err) < 0 ||
+	      load_cost(v, "message_sec", &p->message_sec, err) < 0)) ||
 	    load_cost(v, "load_row_sec", &p->load_row_sec, err) < 0 ||
 	    load_cost(v, "row_bytes", &p->row_bytes, err) < 0 ||
 	    load_cost(v, "latency_sec", &p->latency_sec, err) < 0 ||
 	    load_cost(v, "bytes_per_sec", &p->bytes_per_sec, err) < 0 ||
 	    load_entries(p, v, version, err) < 0 ||
-	    jsonio_check_keys(v, version > 1 ? known : known + 1, err) < 0)
+	    jsonio_check_keys(v, version > 1 ? known : known + 2, err) < 0)
 		return -1;
 	if (p->bytes_per_sec < 1)
 		return error_set(err, EXIT_CORRUPT,

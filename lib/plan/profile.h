@@ -37,6 +37,8 @@ struct profile_entry {
 	/* Sequential: of a step of several holders (dp), beside its rows and
 	 * messages. */
 	double step_sec[PACK_LANES_MAX];
+	double move_sec[PACK_LANES_MAX]; /* to pack and unpack what is handed
+					    from worker to worker */
 	double partial_bytes[PACK_LANES_MAX]; /* Algebraic, Sampling; dp */
 	double state_bytes[PACK_LANES_MAX];   /* all lanes; of the point, if
 						 Algebraic */
@@ -55,6 +57,7 @@ struct profile {
 	double row_bytes;     /* of a row in memory */
 	double latency_sec;   /* a message of no length, one way */
 	double bytes_per_sec; /* of the transport */
+	double message_sec;   /* that a worker computes to send or take one */
 };
 
 /* Round figures of an ordinary core of 2020, for when nothing was measured. */

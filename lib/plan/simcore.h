@@ -199,6 +199,9 @@ double simcost_score(const struct sim_spec *s, const struct sim_pack *p,
 double simcost_score_bytes(const struct sim_spec *s, const struct sim_pack *p,
 			   uint32_t pass, uint64_t holdout);
 double simcost_update(const struct sim_pack *p); /* 0 if Sequential */
+/* What a worker computes to take or send a pack so often. */
+double simcost_handing(const struct sim_spec *s, const struct sim_pack *p,
+		       uint32_t times);
 /* Reading the rows of a group, or shard. */
 double simcost_load(const struct sim_spec *s, uint64_t rows);
 bool simcost_fits(const struct sim_spec *s, double bytes);

@@ -116,6 +116,16 @@ simcost_update(const struct sim_pack *p)
 }
 
 double
+simcost_handing(const struct sim_spec *s, const struct sim_pack *p,
+		uint32_t times)
+{
+	double move = simcost_share(p) * p->cost->move_sec[p->width - 1];
+
+	/* Packed by one, unpacked by the other. */
+	return times * (s->profile->message_sec + move / 2);
+}
+
+double
 simcost_load(const struct sim_spec *s, uint64_t rows)
 {
 	return s->profile->group_sec + (double)rows * s->profile->load_row_sec;

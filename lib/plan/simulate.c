@@ -88,6 +88,17 @@ load_sec(struct sim *s, struct simholder *h)
 	return sec;
 }
 
+/* How often a pack comes to a holder or leaves it, for a pass. */
+static uint32_t
+handings(const struct simsplit *sp, const struct simjob *j, uint32_t holder)
+{
+	uint32_t n = sp->nholder, node = n - 1 - holder;
+
+	if (simcost_walks(j->what))
+		return 2;
+	return 2 * ((node > 0) + (2 * node + 1 < n) + (2 * node + 2 < n));
+}
+
 /* The pass that waits as an item of a worker's heap. */
 static struct simpass
 pass_of(struct sim *s, const struct simitem *i)
@@ -112,6 +123,9 @@ pass_of(struct sim *s, const struct simitem *i)
 		p.total_sec = simcost_pass(j->what, h->train, h->holdout);
 		p.rows = h->train + (walks ? 0 : h->holdout);
 	}
+	if (p.kind != SIM_UPDATE)
+		p.total_sec += simcost_handing(
+		    s->spec, j->what, handings(&s->split[j->split], j, i->b));
 	s->r->compute_sec += p.total_sec;
 	s->r->units += p.kind != SIM_UPDATE;
 	if (p.kind == SIM_TRAIN)

@@ -119,7 +119,8 @@ round_trip(void)
 }
 
 #define HEAD                                                                   \
-	"{\"kp\":\"profile\",\"version\":2,\"group_sec\":0,\"load_row_sec\":"  \
+	"{\"kp\":\"profile\",\"version\":2,\"group_sec\":0,\"message_sec\":0," \
+	"\"load_row_sec\":"                                                    \
 	"1e-7,"                                                                \
 	"\"row_bytes\":100,\"latency_sec\":1e-5,\"bytes_per_sec\":"
 #define NAMES(learner, pattern, batch)                                         \
