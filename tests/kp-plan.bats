@@ -210,6 +210,18 @@ l2_values() {
 	grep -q '^units        [1-9]' said
 }
 
+@test "steps of dp are of the configs' batch, or of one of each worker" {
+	kp-partition -p 2 --strategy dp data >dp.json
+	messages() {
+		kp-plan --learner logistic --param solver=sgd \
+		    --param batch=10 --epochs 1 "$@" --simulate dp.json \
+		    2>&1 >units | sed -n 's/^messages  *\([0-9]*\) .*/\1/p'
+	}
+	# Of 210 and 60 rows, two messages for each step; no hold-out rows.
+	equal "$(messages)" 54
+	equal "$(messages --dp-batch local)" 28
+}
+
 @test "--pilot measures a profile that --profile takes" {
 	kp-plan --pilot data --pilot-sec 1 --learner logistic \
 	    --param solver=lbfgs,sgd -o profile.json

@@ -281,11 +281,11 @@ cost_simulate(const struct cost_spec *s,
 /* --- the closed forms --- */
 
 static double
-updates_of(const struct profile_entry *e, uint64_t rows)
+updates_of(uint32_t batch, uint64_t rows)
 {
 	if (rows == 0)
 		return 0;
-	return e->batch ? (double)((rows + e->batch - 1) / e->batch) : 1;
+	return batch ? (double)((rows + batch - 1) / batch) : 1;
 }
 
 /* Of its configs, each `most` at most. */
@@ -312,6 +312,8 @@ cost_paper(const struct cost_spec *s)
 	uint32_t width = p->pack_width < p->space.nconfig
 			     ? p->pack_width
 			     : (uint32_t)p->space.nconfig;
+	uint32_t batch =
+	    profile_entry_of(p->space.learner, &p->space.config[0]).batch;
 	double bytes = e->pattern == PATTERN_SEQUENTIAL
 			   ? e->state_bytes[width - 1]
 			   : e->partial_bytes[width - 1];
@@ -320,9 +322,9 @@ cost_paper(const struct cost_spec *s)
 	    .configs = (double)p->space.nconfig,
 	    .epochs = p->epochs,
 	    .workers = p->partition.workers,
-	    .batch = e->batch,
+	    .batch = batch,
 	    .unit = {.gradient = e->row_sec[width - 1] / width,
-		     .update = e->batch ? 0 : e->update_sec[width - 1] / width,
+		     .update = batch ? 0 : e->update_sec[width - 1] / width,
 		     .disk = pr->load_row_sec,
 		     .row_net = pr->load_row_sec,
 		     .message_net = bytes / width / pr->bytes_per_sec,
@@ -335,10 +337,10 @@ cost_paper(const struct cost_spec *s)
 
 		c.rows += (double)n;
 		c.groups += n > 0;
-		c.updates += updates_of(e, n);
+		c.updates += updates_of(batch, n);
 		if ((double)n > c.rows_max) {
 			c.rows_max = (double)n;
-			c.updates_max = updates_of(e, n);
+			c.updates_max = updates_of(batch, n);
 		}
 	}
 	return c;

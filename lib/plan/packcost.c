@@ -61,6 +61,7 @@ compare_passes(const void *a, const void *b)
 }
 
 struct packcost {
+	const struct space *space;
 	struct rank *rank; /* [nconfig] */
 	uint32_t epochs;
 };
@@ -70,6 +71,7 @@ packcost_new(const struct plan *p, const struct profile *profile)
 {
 	struct packcost *c = xcalloc(1, sizeof(*c));
 
+	c->space = &p->space;
 	c->rank = rank_configs(&p->space, profile);
 	c->epochs = p->epochs;
 	return c;
@@ -93,6 +95,9 @@ packcost_of(const struct packcost *c, const struct plan_pack *p,
 
 	as.width = p->n;
 	as.cost = rank[p->config[0]].entry;
+	as.batch =
+	    profile_entry_of(c->space->learner, &c->space->config[p->config[0]])
+		.batch;
 	row_sec = as.cost->row_sec;
 	for (uint32_t i = 0; i < p->n; i++)
 		end[i] = passes_of(&rank[p->config[i]], c->epochs);

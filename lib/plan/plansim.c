@@ -75,7 +75,8 @@ plansim_of_rows(struct plansim *ps, const struct plan *p,
 				     .packs_ctx = ps,
 				     .profile = rows->profile,
 				     .schedule = p->schedule,
-				     .epochs = p->epochs};
+				     .epochs = p->epochs,
+				     .local_batch = p->local_batch};
 	init_packs(ps);
 	if (p->space.eta > 0 && p->partition.spec.strategy != STRATEGY_MTP)
 		ps->halved =

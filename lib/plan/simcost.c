@@ -286,7 +286,8 @@ longest_job(const struct sim_spec *s, const struct simrate *r, uint32_t group,
 {
 	uint64_t train = s->train[group], holdout = s->holdout[group];
 	uint32_t k = partition_nholder(s->partition, s->rows, group);
-	double part = (double)train, sec;
+	bool in_turn = k > 1 && s->partition->spec.isolate;
+	double part = (double)train, sec, all = 0;
 	struct simchain chain = {0};
 
 	if (k == 1 && (double)train * r->most_train_sec +
@@ -307,8 +308,9 @@ longest_job(const struct sim_spec *s, const struct simrate *r, uint32_t group,
 		else
 			sec = simcost_passes(s, p) * (double)train * row;
 		simchain_add(&chain, p, sec);
+		all += sec;
 	}
-	return larger(least, simchain_sec(&chain));
+	return larger(least, in_turn ? all : simchain_sec(&chain));
 }
 
 void

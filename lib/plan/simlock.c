@@ -53,10 +53,13 @@ collect_scores(struct lock *l, const struct sim_pack *p, uint32_t pass)
 static double
 steps_of(const struct lock *l, const struct sim_pack *p)
 {
-	uint64_t b = p->cost->batch ? p->cost->batch : 1;
+	uint64_t b = p->batch ? p->batch : p->cost->batch;
 
+	if (l->s->spec->local_batch)
+		b *= l->nholder;
 	if (!simcost_walks(p))
 		return 1;
+	b = b ? b : 1;
 	return (double)((l->s->spec->train[l->group] + b - 1) / b);
 }
 

@@ -49,6 +49,7 @@
 struct sim_pack {
 	uint32_t width; /* configs */
 	const struct profile_entry *cost;
+	uint32_t batch; /* Sequential: rows of a mini-batch; 0: the cost's */
 	/* Of a search by halving (plan/rungpacks.h), else 0. */
 	uint32_t rung;	   /* of the group so many were cut before */
 	uint32_t from, to; /* epochs it has had, and when it is parked; 0: it
@@ -88,6 +89,7 @@ struct sim_spec {
 	struct schedule schedule;
 	uint32_t epochs;       /* passes of a pack, if it has none */
 	uint64_t memory_bytes; /* per worker; 0: no bound */
+	bool local_batch; /* dp: a step takes a mini-batch of each worker */
 	/* May be NULL: every unit in order of its end; a unit that was put
 	 * aside comes in parts.  Non-zero stops. */
 	int (*unit)(void *ctx, const struct unit *u);
