@@ -199,8 +199,11 @@ whole_models() {
 }
 
 @test "a killed run of Sequential configs goes on under every strategy" {
-	local opts=("${rate[@]}" --search grid:6 --epochs 200 --buffer 10%)
+	local opts
 	for s in gl 'gl --isolate group' mtp dp sp mop; do
+		opts=("${rate[@]}" --search grid:6 --buffer 10%)
+		# A message for every row, or but for every epoch.
+		[[ $s == [ds]p ]] && opts+=(--epochs 60) || opts+=(--epochs 200)
 		train want "$s" "${opts[@]}"
 		kp-select -q -o want.kpm want >/dev/null
 		# shellcheck disable=SC2086
