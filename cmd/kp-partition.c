@@ -13,7 +13,7 @@
 static const char *learner, *profile;
 static int64_t configs;
 
-static struct partition_options qo;
+static struct partition_options qo = PARTITION_OPTIONS_DEFAULT;
 static int64_t workers;
 static const char *output = "-";
 static bool explain;

@@ -14,6 +14,7 @@
 #include "exec/streamrun.h"
 #include "exec/shardlabels.h"
 #include "exec/shardwalk.h"
+#include "plan/groupweight.h"
 #include "plan/partitionopt.h"
 #include "plan/planopt.h"
 #include "plan/plansim.h"
@@ -24,7 +25,7 @@ static int64_t workers;
 static uint64_t memory_bytes;
 static double checkpoint_sec = 5;
 static bool no_spill, print_plan, strict, quiet;
-static struct partition_options qo;
+static struct partition_options qo = PARTITION_OPTIONS_DEFAULT;
 static struct plan_options po = PLAN_OPTIONS_DEFAULT;
 
 static const struct opt options[] = {
@@ -145,7 +146,12 @@ make_plan(struct plan *plan, const struct dataset *d, struct error *err)
 		return -1;
 	if (plan_build(plan, &po, dataset_schema(d), &pt, err))
 		return -1;
-	plan_choose(plan, dataset_schema(d), dataset_index(d));
+	/* Cuts are by rows alone where memory is scarce, and where models
+	 * depend on them, lest they do on the profile. */
+	if (qo.group_rows < 0 && !no_spill && !plan_is_sequential(plan))
+		groupweight_choose(plan, dataset_schema(d), dataset_index(d));
+	else
+		plan_choose(plan, dataset_schema(d), dataset_index(d));
 	return 0;
 }
 

@@ -165,6 +165,10 @@ partition() {
 	    kp-partition --strategy gtp --order big data
 	fails 2 "${p}--capacity even: not exact or paper" \
 	    kp-partition --capacity even data
+	fails 2 "${p}--group-rows: not a whole number from 0 to 1000000000000000: \"-1\"" \
+	    kp-partition --group-rows -1 data
+	fails 2 "${p}--group-rows does not go with --capacity paper" \
+	    kp-partition --group-rows 1 --capacity paper data
 	fails 2 "${p}--isolate config: not group" \
 	    kp-partition --isolate config data
 	local s
@@ -175,6 +179,8 @@ partition() {
 	for s in gl-constrained gtp mtp dp sp mop; do
 		fails 2 "${p}--capacity goes with --strategy gl, not $s" \
 		    kp-partition --strategy $s --capacity paper data
+		fails 2 "${p}--group-rows goes with --strategy gl, not $s" \
+		    kp-partition --strategy $s --group-rows 0 data
 	done
 	for s in gtp mtp dp sp; do
 		fails 2 "${p}--isolate goes with --strategy gl, gl-constrained or mop, not $s" \
@@ -274,6 +280,59 @@ partition() {
 	run kp-partition --version
 	[ "$status" -eq 0 ]
 	[[ $output == "kp-partition (kp) "* ]]
+}
+
+@test "--group-rows shares what groups cost besides their rows" {
+	make_data 'a 100' 'b 10' 'c 10' 'd 10' 'e 10'
+	equal "$(partition -p 2)" \
+	    '{"strategy":"gl","capacity":"exact","isolate":"none","workers":2,"cuts":[[0,0],[0,70],[5,0]]}'
+	equal "$(partition -p 2 --group-rows 40)" \
+	    '{"strategy":"gl","capacity":"exact","isolate":"none","group_rows":40,"workers":2,"cuts":[[0,0],[2,0],[5,0]]}'
+	kp-partition -p 2 data >plain.json
+	kp-partition -p 2 --group-rows 0 data >zero.json
+	cmp plain.json zero.json
+	kp-partition -p 2 --group-rows 40 --explain data >got
+	grep -qx 'strategy     gl, group-rows 40' got
+	# as it is in the plan
+	kp-partition -p 2 --group-rows 40 data >p.json
+	kp-plan --learner linear p.json >plan.json
+	equal "$(jq .partition.group_rows plan.json)" 40
+	sed 's/"group_rows": 40/"group_rows": 1e30/' p.json >bad.json
+	fails 6 'kp-plan: bad.json: "group_rows": not a whole number from 0' \
+	    kp-plan --learner linear bad.json
+	sed 's/"exact"/"paper"/' p.json >bad.json
+	fails 6 'kp-plan: bad.json: "group_rows": does not go with "capacity": "paper"' \
+	    kp-plan --learner linear bad.json
+}
+
+# many_small: a large group and many small ones; in "data".
+many_small() {
+	local groups=('a 3000')
+	for g in {100..219}; do
+		groups+=("g$g 12")
+	done
+	make_data "${groups[@]}"
+}
+
+@test "kp-plan finds --group-rows, and --strategy auto takes it" {
+	many_small
+	kp-partition -p 3 data >p.json
+	kp-plan --learner linear --param l2=log:1e-6:1e-1 --search grid:6 \
+	    --explain p.json >got
+	awk '/^gl\+[0-9]+ / { more = $2 }
+	    /^gl .* chosen$/ { plain = $2 }
+	    END { exit !(more > 0 && more < 0.99 * plain) }' got
+	local n
+	n=$(sed -n 's/^gl+\([0-9]*\) .*/\1/p' got)
+	kp-partition -p 3 --strategy auto --configs 6 data >auto.json
+	equal "$(jq -r '.strategy, .group_rows // 0 | tostring' auto.json |
+	    head -1)" "$(tail -n 1 got | sed 's/.*--strategy \([a-z-]*\).*/\1/')"
+	# given, it is the one that is chosen
+	kp-partition -p 3 --group-rows "$n" data >p.json
+	kp-plan --learner linear --param l2=log:1e-6:1e-1 --search grid:6 \
+	    --explain p.json >got
+	grep -q "^gl+$n .* chosen" got
+	! grep -q '^gl ' got
 }
 
 @test "--strategy auto chooses by the groups, configs and costs" {

@@ -27,6 +27,16 @@ same_models() {
 	cmp "$1.same.kpm" "$2"
 }
 
+# many_csv: a large group and many small ones.
+many_csv() {
+	awk 'BEGIN {
+		print "g,x,y"
+		for (i = 0; i < 4320; i++)
+			print (i < 3000 ? "a" : "g" 1000 + int(i / 12)) "," \
+			    i * 37 % 101 / 7 "," i * 7 % 5 % 2
+	}'
+}
+
 # --- use ---
 
 @test "kp-train --help names every option, and exits 0" {
@@ -36,7 +46,7 @@ same_models() {
 	equal "${lines[0]}" "Usage: kp-train [OPTION...] -o RUN PLAN"
 	for o in output trials memory no-spill checkpoint blocks data strict quiet workers \
 	    learner param search seed epochs pack-width min-rows print-plan \
-	    strategy order capacity isolate \
+	    strategy order capacity isolate group-rows \
 	    help version; do
 		[[ $output == *"--$o"* ]]
 	done
@@ -71,7 +81,7 @@ same_models() {
 	for o in "--workers 3" "--learner linear" "--param l2=1" \
 	    "--search grid:2" "--seed 2" "--epochs 3" "--pack-width 2" \
 	    "--min-rows 2" "--print-plan" "--strategy gtp" "--order lpt" \
-	    "--capacity paper" "--isolate group"; do
+	    "--capacity paper" "--isolate group" "--group-rows 0"; do
 		# shellcheck disable=SC2086
 		fails 2 "kp-train: ${o% *} goes with a dataset, and plan.json is a plan" \
 		    kp-train -o run $o plan.json
@@ -114,8 +124,8 @@ same_models() {
 
 @test "--print-plan shows the pipe, which makes the same plan" {
 	run -0 --separate-stderr kp-train --print-plan -p 3 -o 'a run' \
-	    "${learn[@]}" small
-	equal "$stderr" "kp-train: kp-partition -p 3 --strategy gl small | kp-plan \
+	    --group-rows 9 "${learn[@]}" small
+	equal "$stderr" "kp-train: kp-partition -p 3 --strategy gl --group-rows 9 small | kp-plan \
 --learner logistic --param l2=log:1e-6:1e-1 --search grid:6 --seed 1 \
 --epochs 1000 --pack-width 16 --min-rows 10 | kp-train -o 'a run' -"
 	[ ! -e 'a run' ]
@@ -125,6 +135,43 @@ same_models() {
 	cmp plan.json piped.json
 	kp-train -q -o run plan.json
 	same_models run small.kpm
+}
+
+@test "groups count for what they cost besides their rows, unless told" {
+	many_csv >many.csv
+	featurize many.csv many
+	kp-train --print-plan -p 3 "${learn[@]}" many >plan.json 2>err
+	[[ $(<err) == *" --group-rows "* ]]
+	local pipe
+	pipe=$(sed 's/kp-train: //; s/| kp-train.*//' err)
+	pipeline "$pipe" >piped.json
+	cmp plan.json piped.json
+	kp-train --print-plan -p 3 --group-rows 0 "${learn[@]}" many >plan.json 2>err
+	[[ $(<err) != *group-rows* ]]
+	kp-train --print-plan -p 3 --capacity paper "${learn[@]}" many >plan.json 2>err
+	[[ $(<err) != *group-rows* ]]
+	kp-train -q -p 3 -o run "${learn[@]}" many
+	kp-train -q -p 3 -o zero --group-rows 0 "${learn[@]}" many
+	kp-select -q -o run.kpm run >/dev/null
+	same_models zero run.kpm
+	# the same choice when it goes on
+	kp-train -p 3 -o run "${learn[@]}" many 2>err
+	grep -q 'complete already' err
+}
+
+@test "workers without rows are at peace" {
+	many_csv | head -n 14 >few.csv
+	featurize few.csv few
+	kp-train -q -p 1 -o one --learner logistic few
+	kp-select -q -o one.kpm one >/dev/null
+	local more
+	for more in 1 100 1000000; do
+		kp-train -q -p 8 --group-rows $more -o run$more \
+		    --learner logistic few
+		same_models run$more one.kpm
+		kp-train -q -p 8 --group-rows $more -o sgd$more \
+		    --learner logistic --param solver=sgd --epochs 2 few
+	done
 }
 
 @test "--print-plan tells the strategy" {

@@ -39,10 +39,12 @@ same_as() {
 	equal "$(awk -F '\t' 'NR > 1 { print $5 }' $n.tsv | sort -u)" trained
 }
 
-@test "gl gives the models of one worker, with either capacity" {
+@test "gl gives the models of one worker, with either capacity, whatever groups count for" {
 	same_as batch "${learn[@]}" -p 3 --strategy gl
 	same_as batch "${learn[@]}" -p 3 --capacity paper
 	same_as batch "${learn[@]}" -p 3 --isolate group
+	same_as batch "${learn[@]}" -p 3 --group-rows 100
+	same_as batch "${learn[@]}" -p 7 --group-rows 100000
 }
 
 @test "gl-constrained gives the models of gl" {

@@ -23,7 +23,7 @@ setup() {
 	ln -s "$BATS_FILE_TMPDIR"/{small,small.csv,large} .
 }
 
-strategies=(gl 'gl --isolate group' 'gl --capacity paper' gl-constrained gtp
+strategies=(gl 'gl --isolate group' 'gl --group-rows 300' 'gl --capacity paper' gl-constrained gtp
     'gtp --order lpt' mtp dp sp mop 'mop --isolate group')
 
 # train NAME STRATEGY OPTION...: the run NAME of small, its units in NAME.units.

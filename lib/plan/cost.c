@@ -1,8 +1,10 @@
 #include "plan/cost.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
+#include "plan/groupweight.h"
 #include "plan/planopt.h"
 #include "plan/planpack.h"
 #include "plan/plansim.h"
@@ -147,6 +149,34 @@ cost_strategy_text(const struct partition_spec *s, struct strbuf *sb)
 		strbuf_addstr(sb, " paper");
 	if (s->isolate)
 		strbuf_addstr(sb, " isolated");
+	if (s->group_rows)
+		strbuf_addf(sb, "+%" PRIu64, s->group_rows);
+}
+
+/* Of a plan in place of the spec's, its packs made. */
+static void
+cost_with(const struct cost_spec *s, const struct plan *p, struct cost *c)
+{
+	const struct partition_spec *with = &p->partition.spec;
+	struct plansim ps;
+
+	*c = (struct cost){.spec = *with};
+	c->other_models =
+	    plan_is_sequential(p) &&
+	    (with->strategy == STRATEGY_DP || with->strategy == STRATEGY_SP);
+	c->unhalved = p->space.eta > 0 && with->strategy == STRATEGY_MTP;
+	begin_sim(&ps, s, p);
+	simulate(&ps.spec, &c->sim);
+	plansim_release(&ps);
+	c->memory_bytes = s->profile->row_bytes *
+			  (double)rows_at_hand(s->rows, &p->partition);
+	c->wide_bound_sec = wide_bound(s, p);
+}
+
+void
+cost_of_plan(const struct cost_spec *s, struct cost *c)
+{
+	cost_with(s, s->plan, c);
 }
 
 void
@@ -155,24 +185,13 @@ cost_of(const struct cost_spec *s, const struct partition_spec *with,
 {
 	struct plan p = *s->plan; /* borrows all but partition and packs */
 	const struct plansim_rows rows = sim_rows(s);
-	struct plansim ps;
 
-	*c = (struct cost){.spec = *with};
-	c->other_models =
-	    plan_is_sequential(&p) &&
-	    (with->strategy == STRATEGY_DP || with->strategy == STRATEGY_SP);
-	c->unhalved = p.space.eta > 0 && with->strategy == STRATEGY_MTP;
 	partition_make(&p.partition, with, s->rows->all, s->rows->n);
 	p.set = NULL;
 	p.split = NULL;
 	p.nset = p.nsplit = 0;
-	plan_choose_of_rows(&p, &rows, s->memory_bytes);
-	begin_sim(&ps, s, &p);
-	simulate(&ps.spec, &c->sim);
-	plansim_release(&ps);
-	c->memory_bytes =
-	    s->profile->row_bytes * (double)rows_at_hand(s->rows, &p.partition);
-	c->wide_bound_sec = wide_bound(s, &p);
+	groupweight_choose_of_rows(&p, &rows, s->memory_bytes);
+	cost_with(s, &p, c);
 	partition_release(&p.partition);
 	plan_drop_packs(&p);
 }

@@ -32,6 +32,7 @@ struct cost_spec {
 };
 
 struct cost {
+	/* gl: group_rows is what turned out best (plan/groupweight.h). */
 	struct partition_spec spec;
 	struct sim_result sim;
 	double wide_bound_sec; /* with as few packs as there can be */
@@ -51,11 +52,13 @@ struct cost {
  * order, mtp, dp, sp, mop; all by the plan's number of workers. */
 #define COST_STRATEGIES 8
 struct partition_spec cost_strategy(size_t i, uint32_t workers);
-/* "gtp lpt" */
+/* "gtp lpt", "gl+1200" of group_rows */
 void cost_strategy_text(const struct partition_spec *s, struct strbuf *sb);
 void cost_of(const struct cost_spec *s, const struct partition_spec *with,
 	     struct cost *c);
 void cost_of_all(const struct cost_spec *s, struct cost c[COST_STRATEGIES]);
+/* Of the plan as it is, with its own partition and packs. */
+void cost_of_plan(const struct cost_spec *s, struct cost *c);
 /* Position of the one to prefer: the least makespan of those that give the
  * same models as gl; the first within 1 % of it. */
 size_t cost_best(const struct cost c[COST_STRATEGIES]);

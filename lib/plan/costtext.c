@@ -44,7 +44,7 @@ same_strategy(const struct partition_spec *a, const struct partition_spec *b)
 {
 	return a->strategy == b->strategy && a->lpt == b->lpt &&
 	       a->paper_capacity == b->paper_capacity &&
-	       a->isolate == b->isolate;
+	       a->isolate == b->isolate && a->group_rows == b->group_rows;
 }
 
 static void
@@ -155,12 +155,20 @@ void
 costtext_explain(const struct cost_spec *s, const struct plan_options *o,
 		 struct strbuf *sb)
 {
-	struct cost c[COST_STRATEGIES];
+	const struct partition_spec *chosen = &s->plan->partition.spec;
+	struct cost c[COST_STRATEGIES], own;
+	bool is_there = false;
 	size_t best;
 
 	cost_of_all(s, c);
 	best = cost_best(c);
-	costtext_table(c, &s->plan->partition.spec, sb);
+	costtext_table(c, chosen, sb);
+	for (size_t i = 0; i < COST_STRATEGIES; i++)
+		is_there = is_there || same_strategy(&c[i].spec, chosen);
+	if (!is_there) {
+		cost_of_plan(s, &own);
+		add_row(&own, "chosen", sb);
+	}
 	strbuf_addch(sb, '\n');
 	costtext_command(o, s->plan, &c[best].spec, sb);
 }

@@ -142,10 +142,15 @@ explain_split(const struct partition *pt, const struct index *ix,
 static void
 explain_strategy(const struct partition_spec *s, struct strbuf *out)
 {
-	line(out, "strategy", "%s%s%s%s", strategy_name(s->strategy),
+	struct strbuf more = STRBUF_INIT;
+
+	if (s->group_rows)
+		strbuf_addf(&more, ", group-rows %" PRIu64, s->group_rows);
+	line(out, "strategy", "%s%s%s%s%s", strategy_name(s->strategy),
 	     s->lpt ? ", order lpt" : "",
 	     s->paper_capacity ? ", capacity paper" : "",
-	     s->isolate ? ", isolate group" : "");
+	     s->isolate ? ", isolate group" : "", more.len ? more.buf : "");
+	strbuf_release(&more);
 }
 
 static void

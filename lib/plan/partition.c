@@ -55,6 +55,12 @@ strategy_one_group(enum strategy s)
 	return s == STRATEGY_DP || s == STRATEGY_SP;
 }
 
+bool
+strategy_has_group_rows(enum strategy s)
+{
+	return s == STRATEGY_GL;
+}
+
 /* floor(k n / p) for k <= p, without overflow. */
 static uint64_t
 share(uint64_t k, uint64_t n, uint64_t p)
@@ -62,36 +68,73 @@ share(uint64_t k, uint64_t n, uint64_t p)
 	return k * (n / p) + k * (n % p) / p;
 }
 
-/* Where worker k's rows begin in the order of all rows. */
-static uint64_t
-cut_position(const struct partition *pt, uint32_t k, uint64_t largest)
-{
-	uint64_t p = pt->workers < pt->rows ? pt->workers : pt->rows;
-	bool paper =
-	    pt->spec.paper_capacity && largest > pt->rows / pt->workers;
+/* The order of all that counts, which gl cuts: the rows of every group, and
+ * behind them what it counts for besides. */
+struct gl_order {
+	const uint64_t *rows;
+	uint64_t group_rows;
+	uint64_t total;
+	uint64_t largest; /* rows of a group */
+};
 
-	if (k >= p || (paper && k > pt->rows / largest))
-		return pt->rows;
-	return paper ? k * largest : share(k, pt->rows, p);
+static uint64_t
+weight(const struct gl_order *o, uint64_t group)
+{
+	return o->rows[group] ? o->rows[group] + o->group_rows : 0;
 }
 
-/* The cut at position `at` of the order is the row there: empty groups before
- * it stay with the worker before. */
+static struct gl_order
+gl_order_of(const struct partition *pt, const uint64_t *rows)
+{
+	struct gl_order o = {.rows = rows};
+	uint64_t ngroup = 0, most;
+
+	for (uint64_t i = 0; i < pt->groups; i++) {
+		o.largest = rows[i] > o.largest ? rows[i] : o.largest;
+		ngroup += rows[i] > 0;
+	}
+	if (ngroup > 0) {
+		most = (UINT64_MAX - pt->rows) / ngroup;
+		o.group_rows =
+		    pt->spec.group_rows < most ? pt->spec.group_rows : most;
+	}
+	o.total = pt->rows + ngroup * o.group_rows;
+	return o;
+}
+
+/* Where worker k's share begins in that order. */
+static uint64_t
+cut_position(const struct partition *pt, const struct gl_order *o, uint32_t k)
+{
+	uint64_t p = pt->workers < o->total ? pt->workers : o->total;
+	bool paper =
+	    pt->spec.paper_capacity && o->largest > pt->rows / pt->workers;
+
+	if (k >= p || (paper && k > pt->rows / o->largest))
+		return o->total;
+	return paper ? k * o->largest : share(k, o->total, p);
+}
+
+/* The cut at position `at` of the order is the row there, or that of the next
+ * group: empty groups before it stay with the worker before. */
 static void
 make_cuts(struct partition *pt, const uint64_t *rows)
 {
+	const struct gl_order o = gl_order_of(pt, rows);
 	uint64_t start = 0; /* position of the group's first row */
-	uint64_t largest = 0;
-	uint32_t group = 0;
+	uint32_t group = 0, next = 0;
 
-	for (uint64_t i = 0; i < pt->groups; i++)
-		largest = rows[i] > largest ? rows[i] : largest;
 	for (uint32_t k = 0; k <= pt->workers; k++) {
-		uint64_t at = cut_position(pt, k, largest);
+		uint64_t at = cut_position(pt, &o, k);
 
-		while (group < pt->groups && start + rows[group] <= at)
-			start += rows[group++];
-		pt->cut[k] = (struct cut){group, at - start};
+		while (group < pt->groups && weight(&o, group) <= at - start)
+			start += weight(&o, group++);
+		while (next <= group || (next < pt->groups && rows[next] == 0))
+			next++;
+		if (group == pt->groups || at - start < rows[group])
+			pt->cut[k] = (struct cut){group, at - start};
+		else
+			pt->cut[k] = (struct cut){next, 0};
 	}
 	pt->cut[0] = (struct cut){0, 0};
 }

@@ -12,7 +12,11 @@
  *		shards (McNaughton 1959; Kingpin algorithm 1 with exact
  *		capacities).  A cut falls on any row.  With more workers than
  *		rows the first n hold one row each and the rest none.
- *		CAPACITY_PAPER: max(n / p, n_max) rows each instead.
+ *		paper_capacity: max(n / p, n_max) rows each instead.
+ *		group_rows: so many more count for every group that has rows,
+ *		behind its last one, and workers have even shares of all that
+ *		counts.  A cut among them is at the next group that has rows.
+ *		A worker that has nothing else then has no rows.
  *	gl-constrained
  *		groups by falling size, each over c = clamp(round(n_i p / n),
  *		1, p) distinct least-loaded workers, evenly (Kingpin algorithm
@@ -43,6 +47,7 @@
 #include "data/dataset.h"
 
 #define WORKERS_MAX 4096
+#define GROUP_ROWS_MAX 1000000000000000
 
 struct placement;
 
@@ -59,10 +64,12 @@ enum strategy {
 const char *strategy_name(enum strategy s); /* "gl-constrained" */
 /* 0, or -1 if there is none of this name. */
 int strategy_parse(const char *name, enum strategy *s);
-/* What may be said of a strategy's placement: lpt, paper_capacity, isolate. */
+/* What may be said of a strategy's placement: lpt, paper_capacity, isolate,
+ * group_rows. */
 bool strategy_has_order(enum strategy s);
 bool strategy_has_capacity(enum strategy s);
 bool strategy_has_isolate(enum strategy s);
+bool strategy_has_group_rows(enum strategy s);
 /* Whether groups on several workers are trained one at a time, the Sequential
  * ones in steps that all holders take together: dp, sp. */
 bool strategy_one_group(enum strategy s);
@@ -74,6 +81,9 @@ struct partition_spec {
 	bool isolate;	     /* one config of a group at a time, on all its
 				holders (Kingpin's group isolation) */
 	uint32_t workers;    /* p >= 1 */
+	/* gl, but paper_capacity: what a group costs besides its rows, in
+	 * rows (plan/groupweight.h); what counts is 2^64 - 1 at most. */
+	uint64_t group_rows;
 };
 
 struct cut {

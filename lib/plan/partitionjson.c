@@ -80,6 +80,10 @@ spec_json(const struct partition_spec *spec, struct jout *j)
 		jout_key(j, "isolate");
 		jout_cstr(j, spec->isolate ? "group" : "none");
 	}
+	if (spec->group_rows) {
+		jout_key(j, "group_rows");
+		jout_uint(j, spec->group_rows);
+	}
 }
 
 static void
@@ -143,6 +147,27 @@ load_either(const struct jvalue *v, const char *key, const char *const word[2],
 			 word[1], text);
 }
 
+/* What a group counts for; there is no member if it is 0. */
+static int
+load_group_rows(struct partition_spec *spec, const struct jvalue *v,
+		struct error *err)
+{
+	if (!strategy_has_group_rows(spec->strategy) ||
+	    !jsonio_has(v, "group_rows"))
+		return 0;
+	if (jsonio_get_u64(v, "group_rows", &spec->group_rows, err) < 0)
+		return -1;
+	if (spec->group_rows > GROUP_ROWS_MAX)
+		return error_set(err, EXIT_CORRUPT,
+				 "\"group_rows\": too many: %" PRIu64,
+				 spec->group_rows);
+	if (spec->group_rows && spec->paper_capacity)
+		return error_set(err, EXIT_CORRUPT,
+				 "\"group_rows\": does not go with "
+				 "\"capacity\": \"paper\"");
+	return 0;
+}
+
 static int
 load_spec(struct partition_spec *spec, const struct jvalue *v, int version,
 	  struct error *err)
@@ -168,7 +193,7 @@ load_spec(struct partition_spec *spec, const struct jvalue *v, int version,
 	    (strategy_has_isolate(spec->strategy) &&
 	     load_either(v, "isolate", isolate, &spec->isolate, err) < 0))
 		return -1;
-	return 0;
+	return load_group_rows(spec, v, err);
 }
 
 static int
@@ -369,6 +394,8 @@ check_keys(const struct jvalue *v, const struct partition_spec *spec,
 		known[n++] = "capacity";
 	if (strategy_has_isolate(s) && version > 1)
 		known[n++] = "isolate";
+	if (strategy_has_group_rows(s) && version > 1)
+		known[n++] = "group_rows";
 	if (has_holders(s))
 		known[n++] = "holders";
 	if (s == STRATEGY_GL_CONSTRAINED)

@@ -1,5 +1,6 @@
 #include "plan/partitionopt.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* The strategy of a name. */
@@ -60,6 +61,9 @@ check_fit(const struct partition_options *o, enum strategy s, struct error *err)
 	} else if (o->isolate && !strategy_has_isolate(s)) {
 		option = "--isolate";
 		with = "gl, gl-constrained or mop";
+	} else if (o->group_rows >= 0 && !strategy_has_group_rows(s)) {
+		option = "--group-rows";
+		with = "gl";
 	}
 	if (option == NULL)
 		return 0;
@@ -84,17 +88,25 @@ partition_options_spec(const struct partition_options *o, uint32_t workers,
 	    take_word("--isolate", o->isolate, isolate, &spec->isolate, err) <
 		0)
 		return -1;
-	return check_fit(o, spec->strategy, err);
+	if (check_fit(o, spec->strategy, err) < 0)
+		return -1;
+	if (o->group_rows > 0 && spec->paper_capacity)
+		return error_set(err, EXIT_USAGE,
+				 "--group-rows does not go with "
+				 "--capacity paper");
+	spec->group_rows = o->group_rows > 0 ? (uint64_t)o->group_rows : 0;
+	return 0;
 }
 
 const char *
 partition_options_given(const struct partition_options *o)
 {
-	return o->strategy   ? "--strategy"
-	       : o->order    ? "--order"
-	       : o->capacity ? "--capacity"
-	       : o->isolate  ? "--isolate"
-			     : NULL;
+	return o->strategy	    ? "--strategy"
+	       : o->order	    ? "--order"
+	       : o->capacity	    ? "--capacity"
+	       : o->isolate	    ? "--isolate"
+	       : o->group_rows >= 0 ? "--group-rows"
+				    : NULL;
 }
 
 void
@@ -107,4 +119,6 @@ partition_options_words(const struct partition_spec *spec, struct strbuf *sb)
 		strbuf_addstr(sb, " --capacity paper");
 	if (spec->isolate)
 		strbuf_addstr(sb, " --isolate group");
+	if (spec->group_rows)
+		strbuf_addf(sb, " --group-rows %" PRIu64, spec->group_rows);
 }

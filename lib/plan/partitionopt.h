@@ -5,7 +5,7 @@
  * partitionopt - the options that choose a strategy, shared by kp-partition
  * and by kp-train on a dataset, as planopt.h has those of a plan.
  *
- *	struct partition_options qo = {0};
+ *	struct partition_options qo = PARTITION_OPTIONS_DEFAULT;
  *	const struct opt opts[] = {
  *	    ...
  *	    PARTITION_OPTIONS_TABLE(qo),
@@ -22,7 +22,12 @@ struct partition_options { /* NULL: not given */
 	const char *order;
 	const char *capacity;
 	const char *isolate;
+	int64_t group_rows; /* -1: not given */
 };
+#define PARTITION_OPTIONS_DEFAULT                                              \
+	{                                                                      \
+		.group_rows = -1                                               \
+	}
 
 /* Rows of an option table that fill the struct partition_options named qo; put
  * a comma behind. */
@@ -37,7 +42,11 @@ struct partition_options { /* NULL: not given */
 	 "gl: rows of a worker: exact (default), an even share, or\n"          \
 	 "paper, at least the largest group", 0, 0},                           \
 	{"isolate", 0, OPT_STRING, &(qo).isolate, "WHAT",                      \
-	 "gl, gl-constrained, mop: group, one pack of a group at a time", 0, 0}
+	 "gl, gl-constrained, mop: group, one pack of a group at a time", 0,   \
+	 0},                                                                   \
+	{"group-rows", 0, OPT_INT, &(qo).group_rows, "N",                      \
+	 "gl: a group counts for so many rows besides its own", 0,             \
+	 GROUP_ROWS_MAX}
 /* clang-format on */
 
 /* EXIT_USAGE if they make no sense. */

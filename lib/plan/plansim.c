@@ -256,7 +256,7 @@ least_work_sec(struct choice *c)
 	return r.bound_work_sec;
 }
 
-void
+double
 plan_choose_of_rows(struct plan *p, const struct plansim_rows *rows,
 		    uint64_t memory_bytes)
 {
@@ -275,7 +275,7 @@ plan_choose_of_rows(struct plan *p, const struct plansim_rows *rows,
 	try_wish(&c, wish_holders);
 	if (partition_most_holders(&p->partition) == 1 ||
 	    strategy_one_group(p->partition.spec.strategy))
-		return;
+		return c.least_sec;
 	c.work_sec = least_work_sec(&c);
 	for (size_t i = 0; i < n && c.least_sec > GOOD * c.work_sec; i++) {
 		c.job_share = plan_is_sequential(p) ? shares[i] : 0;
@@ -283,6 +283,7 @@ plan_choose_of_rows(struct plan *p, const struct plansim_rows *rows,
 	}
 	if (plan_is_sequential(p) && c.least_sec > GOOD * c.work_sec)
 		try_wish(&c, wish_all);
+	return c.least_sec;
 }
 
 void

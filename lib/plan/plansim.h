@@ -44,8 +44,9 @@ void plansim_release(struct plansim *ps);
  * anew. */
 void plan_choose(struct plan *p, const struct schema *s,
 		 const struct index *ix);
-void plan_choose_of_rows(struct plan *p, const struct plansim_rows *rows,
-			 uint64_t memory_bytes);
+/* Returns the makespan. */
+double plan_choose_of_rows(struct plan *p, const struct plansim_rows *rows,
+			   uint64_t memory_bytes);
 
 /* Lower bounds of the makespan, in seconds: with the plan's packs, and with
  * the widest packs there could be in their place. */

@@ -4,8 +4,11 @@
  *
  *	build/bench/planning [GROUPS CONFIGS WORKERS]
  *
+ * The partition is by rows alone at first, then by what groups cost besides.
+ *
  * Without operands 1000000 100 1000, and 300 12 8. */
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +17,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "plan/plansim.h"
+#include "plan/groupweight.h"
 
 struct shape {
 	size_t ngroup;
@@ -49,7 +52,7 @@ make_space(struct plan *p, const char *solver, uint32_t configs)
 }
 
 static void
-measure(const struct shape *s, const char *solver)
+measure(const struct shape *s, const char *solver, bool weigh)
 {
 	uint64_t *rows = zipf_rows(s->ngroup);
 	struct partition_spec with = {.workers = s->workers};
@@ -67,16 +70,20 @@ measure(const struct shape *s, const char *solver)
 	p.partition.data = xstrdup("/data");
 	plan_set_profile(&p, NULL);
 	all = (struct plansim_rows){rows, rows, rows, s->ngroup, &p.profile};
-	plan_choose_of_rows(&p, &all, 0);
+	if (weigh)
+		groupweight_choose_of_rows(&p, &all, 0);
+	else
+		plan_choose_of_rows(&p, &all, 0);
 	jout_begin(&j, &text, 1);
 	plan_json(&p, &j);
 	start = clock_sec() - start;
 	plansim_of_rows(&ps, &p, &all);
 	simulate(&ps.spec, &r);
-	printf("%8zu groups %4u configs %5u workers  %-13s %8.3f s  "
+	printf("%8zu groups %4u configs %5u workers  %-13s +%-5" PRIu64
+	       " %8.3f s  "
 	       "makespan/bound %.4f, /busiest worker %.4f  plan of %zu bytes\n",
 	       s->ngroup, (unsigned)s->configs, (unsigned)s->workers, solver,
-	       start, r.makespan_sec / r.bound_sec,
+	       p.partition.spec.group_rows, start, r.makespan_sec / r.bound_sec,
 	       r.makespan_sec / fmax(r.bound_sec, r.busiest_sec), text.len);
 	plansim_release(&ps);
 	plan_release(&p);
@@ -98,8 +105,10 @@ main(int argc, char **argv)
 		n = 1;
 	}
 	for (size_t i = 0; i < n; i++) {
-		measure(&shape[i], "solver=lbfgs");
-		measure(&shape[i], "solver=sgd");
+		for (int weigh = 0; weigh < 2; weigh++) {
+			measure(&shape[i], "solver=lbfgs", weigh);
+			measure(&shape[i], "solver=sgd", weigh);
+		}
 	}
 	getrusage(RUSAGE_SELF, &used);
 	printf("at most %.2f GB\n", (double)used.ru_maxrss / 1048576);

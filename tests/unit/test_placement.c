@@ -12,6 +12,9 @@
 static const struct partition_spec gl = {.strategy = STRATEGY_GL};
 static const struct partition_spec gl_paper = {.strategy = STRATEGY_GL,
 					       .paper_capacity = true};
+/* Instances draw other figures. */
+static const struct partition_spec gl_groups = {.strategy = STRATEGY_GL,
+						.group_rows = 1000};
 static const struct partition_spec constrained = {.strategy =
 						      STRATEGY_GL_CONSTRAINED};
 static const struct partition_spec fifo = {.strategy = STRATEGY_GTP};
@@ -77,6 +80,8 @@ random_instance(const struct partition_spec *spec, uint64_t i)
 	static const uint64_t groups[] = {1, 2, 5, 20, 60};
 	static const uint64_t sizes[] = {2, 4, 30, 1000, 1000000};
 	struct instance in = {.spec = *spec};
+	static const uint64_t counts[] = {1,	3,	 100,
+					  5000, 1000000, GROUP_ROWS_MAX};
 	uint64_t size = sizes[draw(5, i, 1)], empties = draw(4, i, 2);
 
 	in.ngroup = 1 + draw(groups[draw(5, i, 3)], i, 4);
@@ -94,6 +99,8 @@ random_instance(const struct partition_spec *spec, uint64_t i)
 		in.largest = n > in.largest ? n : in.largest;
 	}
 	in.median = lower_median(&in);
+	if (spec->group_rows)
+		in.spec.group_rows = counts[draw(6, i, 6)];
 	partition_make(&in.pt, &in.spec, in.rows, in.ngroup);
 	in.on = xcalloc(in.ngroup * in.spec.workers, sizeof(*in.on));
 	in.load = xcalloc(in.spec.workers, sizeof(*in.load));
@@ -241,6 +248,39 @@ check_gl(const struct instance *in)
 	CHECK(shards <= in->ngroup + p - 1);
 }
 
+/* What workers hold, the last holder of a group with what it counts for
+ * besides, is an even share but for one such count, which cannot be cut; at
+ * most g + p - 1 shards; cuts are inside their group, or between two. */
+static void
+check_gl_groups(const struct instance *in)
+{
+	uint64_t p = in->spec.workers, more = in->spec.group_rows;
+	uint64_t *load = xcalloc(p, sizeof(*load)), total = in->n, shards = 0;
+
+	memcpy(load, in->load, p * sizeof(*load));
+	for (uint32_t g = 0; g < in->ngroup; g++) {
+		uint32_t n = partition_nholder(&in->pt, in->rows, g);
+
+		if (in->rows[g] == 0)
+			continue;
+		load[partition_holder(&in->pt, in->rows, g, n - 1).worker] +=
+		    more;
+		total += more;
+		shards += n;
+	}
+	for (uint64_t k = 0; k < p; k++) {
+		CHECK(load[k] <= total / p + 1 + more);
+		CHECK(load[k] + more + 1 >= total / p);
+	}
+	CHECK(shards <= in->ngroup + p - 1);
+	for (uint64_t k = 0; k <= p; k++) {
+		struct cut c = in->pt.cut[k];
+
+		CHECK(c.row == 0 || c.row < in->rows[c.group]);
+	}
+	free(load);
+}
+
 /* max(n / p, n_max) a worker, and so no group on more than two. */
 static void
 check_gl_paper(const struct instance *in)
@@ -345,6 +385,12 @@ static void
 gl_paper_instances(void)
 {
 	for_instances(&gl_paper, check_gl_paper);
+}
+
+static void
+gl_groups_instances(void)
+{
+	for_instances(&gl_groups, check_gl_groups);
 }
 
 static void
@@ -580,7 +626,8 @@ static void
 large(void)
 {
 	static const struct partition_spec *const spec[] = {
-	    &gl, &gl_paper, &constrained, &fifo, &lpt, &mtp, &dp, &sp, &mop};
+	    &gl,  &gl_paper, &gl_groups, &constrained, &fifo,
+	    &lpt, &mtp,	     &dp,	 &sp,	       &mop};
 	const size_t ngroup = 1000000;
 	uint64_t *rows = xcalloc(ngroup, sizeof(*rows));
 
@@ -596,6 +643,61 @@ large(void)
 		CHECK(sec < 3);
 		partition_release(&pt);
 	}
+	free(rows);
+}
+
+static void
+known_group_rows(void)
+{
+	/* Counted: 8, 4, 0, 5, 13; shares of 7.5. */
+	const uint64_t rows[] = {5, 1, 0, 2, 10};
+	const struct partition_spec with = {.strategy = STRATEGY_GL,
+					    .group_rows = 3};
+	const struct cut want[] = {{0, 0}, {1, 0}, {4, 0}, {4, 5}, {5, 0}};
+	struct partition pt = placed(&with, 4, rows, 5);
+
+	for (size_t k = 0; k < 5; k++) {
+		CHECK_INT(pt.cut[k].group, want[k].group);
+		CHECK_INT(pt.cut[k].row, want[k].row);
+	}
+	partition_release(&pt);
+}
+
+/* A cut in what a group counts for leaves the groups after it, empty ones too,
+ * to the next worker that has any. */
+static void
+workers_without_rows(void)
+{
+	const uint64_t rows[] = {2, 0, 3};
+	const struct partition_spec with = {.strategy = STRATEGY_GL,
+					    .group_rows = 1000000};
+	const uint32_t want[] = {0, 0, 4};
+	struct partition pt = placed(&with, 8, rows, 3);
+
+	for (uint32_t g = 0; g < 3; g++) {
+		CHECK_INT(partition_nholder(&pt, rows, g), 1);
+		CHECK_INT(partition_holder(&pt, rows, g, 0).worker, want[g]);
+	}
+	CHECK_INT(pt.cut[7].group, 3);
+	partition_release(&pt);
+}
+
+/* What counts, all together, has its bound. */
+static void
+most_group_rows(void)
+{
+	const struct partition_spec with = {.strategy = STRATEGY_GL,
+					    .group_rows = GROUP_ROWS_MAX};
+	const size_t ngroup = 100000;
+	uint64_t *rows = xcalloc(ngroup, sizeof(*rows));
+	struct partition pt;
+
+	for (size_t g = 0; g < ngroup; g++)
+		rows[g] = 1;
+	pt = placed(&with, 4, rows, ngroup);
+	for (uint32_t k = 0; k <= 4; k++)
+		CHECK_NEAR(pt.cut[k].group, 25000.0 * k, 1e-4);
+	partition_release(&pt);
 	free(rows);
 }
 
@@ -640,6 +742,7 @@ check_round_trip(struct partition_spec spec)
 	CHECK_INT(again.spec.lpt, spec.lpt);
 	CHECK_INT(again.spec.paper_capacity, spec.paper_capacity);
 	CHECK_INT(again.spec.isolate, spec.isolate);
+	CHECK_INT(again.spec.group_rows, spec.group_rows);
 	CHECK_INT(again.spec.workers, 4);
 	/* kp-select asks a plan without its dataset. */
 	CHECK_INT(partition_most_holders(&again), partition_most_holders(&pt));
@@ -654,8 +757,8 @@ static void
 round_trips(void)
 {
 	static const struct partition_spec *const spec[] = {
-	    &gl,  &gl_paper, &constrained, &fifo,   &lpt,
-	    &mtp, &dp,	     &sp,	   &sp_lpt, &mop};
+	    &gl,  &gl_paper, &gl_groups, &constrained, &fifo, &lpt,
+	    &mtp, &dp,	     &sp,	 &sp_lpt,      &mop};
 
 	for (size_t i = 0; i < sizeof(spec) / sizeof(*spec); i++) {
 		struct partition_spec s = *spec[i];
@@ -709,6 +812,16 @@ refusals(void)
 	     "\"capacity\": not \"exact\" or \"paper\": \"even\""},
 	    {&gl, "\"isolate\": \"none\",", "", "\"isolate\": missing"},
 	    {&gl, "\"gl\"", "\"mop\"", "\"rule\": missing"},
+	    {&gl_groups, "1000,", "-1,",
+	     "\"group_rows\": not a whole number from 0"},
+	    {&gl_groups, "1000,", "1000000000000001,",
+	     "\"group_rows\": too many: 1000000000000001"},
+	    {&gl_groups, "\"exact\"", "\"paper\"",
+	     "\"group_rows\": does not go with \"capacity\": \"paper\""},
+	    {&gl_groups, "\"version\": 2", "\"version\": 1",
+	     "unknown key \"capacity\""},
+	    {&dp, "\"rule\"", "\"group_rows\": 1, \"rule\"",
+	     "unknown key \"group_rows\""},
 	    {&lpt, "\"lpt\"", "\"big\"",
 	     "\"order\": not \"fifo\" or \"lpt\": \"big\""},
 	    {&lpt, "\"lpt-1\"", "\"fifo-1\"",
@@ -763,6 +876,13 @@ main(void)
 	check_run("gl: shards partition the rows, none is empty, capacities "
 		  "are exact",
 		  gl_instances);
+	check_run("gl that counts groups: shards partition the rows, none is "
+		  "empty, shares of what counts are even but for a group's",
+		  gl_groups_instances);
+	check_run("gl that counts groups cuts where it says", known_group_rows);
+	check_run("gl that counts groups may leave workers without rows",
+		  workers_without_rows);
+	check_run("what groups count for has a bound", most_group_rows);
 	check_run("gl with the paper's capacity: at most the largest group's "
 		  "rows, a group on two workers at most",
 		  gl_paper_instances);
