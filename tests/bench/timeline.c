@@ -18,7 +18,7 @@
 #define WORKERS 2
 
 static double
-cpu_sec(void)
+process_sec(void)
 {
 	struct timespec t;
 
@@ -84,11 +84,11 @@ main(int argc, char **argv)
 
 		if (io_mkdir_p("run/journal", &err))
 			die(&err);
-		cpu[0] = cpu_sec();
+		cpu[0] = process_sec();
 		record(n);
-		cpu[1] = cpu_sec();
+		cpu[1] = process_sec();
 		save();
-		cpu[2] = cpu_sec();
+		cpu[2] = process_sec();
 		wall = clock_sec() - wall;
 		best[0] = cpu[1] - cpu[0] < best[0] ? cpu[1] - cpu[0] : best[0];
 		best[1] = cpu[2] - cpu[1] < best[1] ? cpu[2] - cpu[1] : best[1];
