@@ -21,7 +21,7 @@ static bool explain;
 static const struct opt options[] = {
     {"workers", 'p', OPT_INT, &workers, "N",
      "number of workers (default: one for each core)", 1, WORKERS_MAX},
-    PARTITION_OPTIONS_TABLE(qo),
+    PARTITION_OPTIONS_TABLE(qo, ", auto"),
     {"configs", 0, OPT_INT, &configs, "S",
      "--strategy auto: the one that is simulated to be done first\n"
      "with S configs",
@@ -123,6 +123,7 @@ main(int argc, char **argv)
 	struct partition pt;
 	struct dataset *d;
 
+	qo.knows_auto = true;
 	if (!workers)
 		workers = plan_default_workers();
 	if (automatically)

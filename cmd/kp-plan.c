@@ -20,7 +20,8 @@
 #define PARTITION_BYTES_MAX ((size_t)1 << 24)
 
 static const char *data, *output = "-", *pilot, *cost, *lp;
-static int64_t pilot_sec = 5;
+#define PILOT_SEC 5
+static int64_t pilot_sec; /* 0: not given */
 static uint64_t memory_bytes;
 static bool explain, simulate_run, no_spill;
 static struct plan_options po = PLAN_OPTIONS_DEFAULT;
@@ -51,8 +52,8 @@ static const struct opt options[] = {
      "measure what work costs on rows of a dataset instead,\n"
      "for --profile",
      0, 0},
-    {"pilot-sec", 0, OPT_INT, &pilot_sec, "SEC", "how long to measure, about",
-     1, 3600},
+    {"pilot-sec", 0, OPT_INT, &pilot_sec, "SEC",
+     "how long to measure, about (default 5)", 1, 3600},
     {"output", 'o', OPT_STRING, &output, "FILE",
      "where to write; - is standard output", 0, 0},
     {0},
@@ -218,7 +219,8 @@ write_pilot(struct strbuf *text)
 	struct error err = ERROR_NONE;
 	struct space space = {0};
 	struct pilot_spec spec = {.data = dataset_open(pilot, &err),
-				  .sec = (double)pilot_sec};
+				  .sec = pilot_sec ? (double)pilot_sec
+						   : PILOT_SEC};
 	struct profile p;
 	struct jout j;
 
@@ -240,15 +242,49 @@ write_pilot(struct strbuf *text)
 	dataset_free(spec.data);
 }
 
+/* Of what is written instead of a plan, one thing at a time. */
+static void
+check_output(void)
+{
+	const char *one = explain ? "--explain" : "--simulate";
+	const char *other = explain && simulate_run		? "--simulate"
+			    : (explain || simulate_run) && cost ? "--cost"
+								: NULL;
+
+	if (other)
+		dief(EXIT_USAGE, "%s does not go with %s", other, one);
+}
+
 /* partition: the operand, if there is one. */
+static void
+check_pilot(const char *partition)
+{
+	const char *other = lp		   ? "--emit-lp"
+			    : explain	   ? "--explain"
+			    : simulate_run ? "--simulate"
+			    : cost	   ? "--cost"
+			    : no_spill	   ? "--no-spill"
+			    : memory_bytes ? "--memory"
+			    : data	   ? "--data"
+			    : po.profile   ? "--profile"
+					   : NULL;
+
+	if (!pilot && pilot_sec)
+		dief(EXIT_USAGE, "--pilot-sec goes with --pilot");
+	if (!pilot)
+		return;
+	if (partition)
+		dief(EXIT_USAGE, "--pilot takes no partition: \"%s\"",
+		     partition);
+	if (other)
+		dief(EXIT_USAGE, "%s does not go with --pilot", other);
+}
+
 static void
 check_options(const char *partition)
 {
-	if (pilot && partition)
-		dief(EXIT_USAGE, "--pilot takes no partition: \"%s\"",
-		     partition);
-	if (pilot && lp)
-		dief(EXIT_USAGE, "--emit-lp does not go with --pilot");
+	check_pilot(partition);
+	check_output();
 	if (no_spill && memory_bytes == 0)
 		dief(EXIT_USAGE, "--no-spill needs --memory");
 	if (partition)

@@ -1,7 +1,11 @@
 /* kp-report - what came out of a run, on one page. */
 
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/io.h"
 #include "base/opt.h"
+#include "exec/artifact.h"
 #include "report/sidebyside.h"
 #include "report/textreport.h"
 
@@ -15,7 +19,7 @@ static const struct opt options[] = {
      "the units of work as JSON lines instead, at any time", 0, 0},
     {"against", 0, OPT_STRING, &against, "FILE",
      "the workers beside those of another timeline, such as\n"
-     "kp-plan --simulate writes, instead",
+     "kp-plan --simulate writes, or of another run, instead",
      0, 0},
     {"output", 'o', OPT_STRING, &output, "FILE",
      "write there, whole or not at all (default: stdout)", 0, 0},
@@ -79,43 +83,82 @@ report_groups(const char *run, struct strbuf *out)
 	results_release(&r);
 }
 
+/* The units of a run and what they are of, 0: not known. */
+struct timeline_of_run {
+	struct timeline units;
+	uint64_t groups, fingerprint;
+};
+
 static void
-read_timeline(const char *run, struct timeline *t)
+read_timeline(const char *run, struct timeline_of_run *t)
 {
 	struct plan plan;
 	struct error err;
 	bool complete;
 
+	*t = (struct timeline_of_run){TIMELINE_INIT, 0, 0};
 	if (runner_open(run, &plan, &complete, &err) < 0 ||
-	    journal_timeline(run, plan_identity(&plan), t, &err) < 0)
+	    journal_timeline(run, plan_identity(&plan), &t->units, &err) < 0)
 		die(&err);
+	t->groups = plan.partition.groups;
+	t->fingerprint = plan.partition.fingerprint;
 	plan_release(&plan);
 }
 
 static void
 write_timeline(const char *run)
 {
-	struct timeline t = TIMELINE_INIT;
+	struct timeline_of_run t;
 	struct error err;
 
 	read_timeline(run, &t);
-	if (timeline_save(&t, output ? output : "-", &err) < 0)
+	if (timeline_save(&t.units, output ? output : "-", &err) < 0)
 		die(&err);
-	timeline_release(&t);
+	timeline_release(&t.units);
+}
+
+static void
+read_against(struct timeline_of_run *t)
+{
+	struct error err;
+
+	*t = (struct timeline_of_run){TIMELINE_INIT, 0, 0};
+	if (artifact_of(against) == ARTIFACT_RUN)
+		read_timeline(against, t);
+	else if (timeline_load(&t->units, against, &err) < 0)
+		die(&err);
+}
+
+/* As far as it can be told without the data. */
+static void
+check_same_data(const struct timeline_of_run *t, const char *run,
+		const struct timeline_of_run *other, const char *name)
+{
+	if (other->units.n == 0)
+		dief(EXIT_CORRUPT, "%s: no units of work", name);
+	if (t->fingerprint && other->fingerprint &&
+	    t->fingerprint != other->fingerprint)
+		dief(EXIT_CORRUPT, "%s: of other data than %s", name, run);
+	for (size_t i = 0; t->groups > 0 && i < other->units.n; i++)
+		if (other->units.unit[i].group >= t->groups)
+			dief(EXIT_CORRUPT,
+			     "%s: of other data than %s: has group %" PRIu32
+			     ", not one of %" PRIu64,
+			     name, run, other->units.unit[i].group, t->groups);
 }
 
 static void
 report_against(const char *run, struct strbuf *out)
 {
-	struct timeline other = TIMELINE_INIT, t = TIMELINE_INIT;
-	struct error err;
+	bool is_stdin = strcmp(against, "-") == 0;
+	struct timeline_of_run other, t;
 
-	if (timeline_load(&other, against, &err) < 0)
-		die(&err);
+	read_against(&other);
 	read_timeline(run, &t);
-	sidebyside(&t, &other, out);
-	timeline_release(&t);
-	timeline_release(&other);
+	check_same_data(&t, run, &other, is_stdin ? "standard input" : against);
+	sidebyside(&t.units, &other.units, out);
+	timeline_release(&t.units);
+	timeline_release(&other.units);
 }
 
 int

@@ -54,7 +54,7 @@ static const struct opt options[] = {
      "With a dataset or a stream instead of a plan", 0, 0},
     {"workers", 'p', OPT_INT, &workers, "N", "workers (default: the cores)", 1,
      WORKERS_MAX},
-    PARTITION_OPTIONS_TABLE(qo),
+    PARTITION_OPTIONS_TABLE(qo, ""),
     PLAN_OPTIONS_TABLE(po),
     {"print-plan", 0, OPT_FLAG, &print_plan, NULL,
      "print the plan and its pipe, train nothing", 0, 0},
@@ -107,12 +107,12 @@ read_plan(struct plan *plan, const char *path, struct error *err)
 	int rc;
 
 	if (strcmp(path, "-") != 0)
+		/* Only then is it known to be a plan. */
 		return artifact_expect(path, ARTIFACT_JSON, err) ||
+			       plan_load_file(plan, path, err) ||
 			       refuse_plan_options(path, err)
 			   ? -1
-			   : plan_load_file(plan, path, err);
-	if (refuse_plan_options(path, err))
-		return -1;
+			   : 0;
 	if (isatty(STDIN_FILENO))
 		opt_short_help(&program);
 	rc = io_read_file("-", 0, &sb, err);
@@ -120,7 +120,7 @@ read_plan(struct plan *plan, const char *path, struct error *err)
 		rc = plan_load_bytes(plan, sb.buf, sb.len, "standard input",
 				     err);
 	strbuf_release(&sb);
-	return rc;
+	return rc ? rc : refuse_plan_options(path, err);
 }
 
 /* What a worker may hold. */

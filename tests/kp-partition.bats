@@ -84,6 +84,8 @@ partition() {
 @test "each strategy is told in the partition" {
 	make_data 'a 5' 'b 100' 'c 10' 'd 3'
 	equal "$(partition -p 2)" '{"strategy":"gl","capacity":"exact","isolate":"none","workers":2,"cuts":[[0,0],[1,54],[4,0]]}'
+	equal "$(partition -p 2 --capacity exact --isolate none)" \
+	    "$(partition -p 2)"
 	equal "$(partition -p 3 --capacity paper --isolate group)" \
 	    '{"strategy":"gl","capacity":"paper","isolate":"group","workers":3,"cuts":[[0,0],[1,95],[4,0],[4,0]]}'
 	equal "$(partition -p 3 --strategy gl-constrained)" \
@@ -159,7 +161,7 @@ partition() {
 	local p='kp-partition: '
 	fails 2 "${p}--strategy gpt: no such strategy (did you mean gtp?)" \
 	    kp-partition --strategy gpt data
-	fails 2 "${p}--strategy ring: no such strategy (there is gl, gl-constrained, gtp, mtp, dp, sp, mop)" \
+	fails 2 "${p}--strategy ring: no such strategy (there is gl, gl-constrained, gtp, mtp, dp, sp, mop, auto)" \
 	    kp-partition --strategy ring data
 	fails 2 "${p}--order big: not fifo or lpt" \
 	    kp-partition --strategy gtp --order big data
@@ -169,8 +171,10 @@ partition() {
 	    kp-partition --group-rows -1 data
 	fails 2 "${p}--group-rows does not go with --capacity paper" \
 	    kp-partition --group-rows 1 --capacity paper data
-	fails 2 "${p}--isolate config: not group" \
+	fails 2 "${p}--isolate config: not none or group" \
 	    kp-partition --isolate config data
+	fails 2 "${p}--strategy aut: no such strategy (did you mean auto?)" \
+	    kp-partition --strategy aut data
 	local s
 	for s in gl gl-constrained mtp dp mop; do
 		fails 2 "${p}--order goes with --strategy gtp or sp, not $s" \

@@ -72,10 +72,11 @@ l2_values() {
 }
 
 @test "random draws that would all be equal are refused" {
-	local why='random search needs a range (log:, lin:, int:) or more than one value'
-	fails 2 "kp-plan: $why" plan --search random:5
-	fails 2 "kp-plan: $why" plan --param l2=1 --param l1=lin:0:0 \
-	    --search random:5
+	local why='needs a range (log:, lin:, int:) or more than one value'
+	fails 2 "kp-plan: --search random:5 $why" plan --search random:5
+	fails 2 "kp-plan: --search random:5 $why" \
+	    plan --param l2=1 --param l1=lin:0:0 --search random:5
+	fails 2 "kp-plan: --search halving:9:2 $why" plan --search halving:9:2
 	equal "$(plan --param l2=1,2 --search random:20 | l2_values | wc -w)" 2
 }
 
@@ -179,9 +180,35 @@ l2_values() {
 	# Whole groups, 210 and 60 rows, 2 configs, 10 passes; read once.
 	grep -q '^gtp  *0\.004410 .* 0\.005400  0\.000270 .* 0  *0  *21\.0K' got
 	tail -1 got >command
-	grep -q "^kp-partition --strategy [a-z]* -p 2 $(readlink -f data) | kp-plan --learner logistic --param l2=1,2 " command
-	sh -e command >better.json
-	grep -q '"packs"' better.json
+	grep -q "^kp-partition --strategy [a-z]* -p 2 $(readlink -f data) | kp-plan --learner logistic --param l2=1,2 .* | kp-train -o RUN -\$" command
+	sh -e command 2>/dev/null
+	grep -q '"packs"' RUN/plan.json
+	[ -e RUN/summary.json ]
+}
+
+@test "options that would be ignored are refused" {
+	local p='kp-plan: ' pilot=(kp-plan --pilot data) o
+	fails 2 "${p}--simulate does not go with --explain" \
+	    plan --explain --simulate
+	fails 2 "${p}--cost does not go with --explain" \
+	    plan --explain --cost paper
+	fails 2 "${p}--cost does not go with --simulate" \
+	    plan --simulate --cost=paper
+	for o in --explain --simulate '--cost paper' --no-spill '--memory 1M' \
+	    '--data data' '--profile p' '--emit-lp lp'; do
+		# shellcheck disable=SC2086
+		fails 2 "$p${o% *} does not go with --pilot" "${pilot[@]}" $o
+	done
+	fails 2 "${p}--pilot-sec goes with --pilot" plan --pilot-sec 1
+}
+
+@test "halving of a single config is refused" {
+	local why='of a single config there is nothing to halve'
+	fails 2 "kp-plan: --search halving:grid: $why" \
+	    plan --search halving:grid
+	fails 2 "kp-plan: --search halving:1: $why" \
+	    plan --param l2=log:1e-3:1 --search halving:1
+	plan --param l2=log:1e-3:1 --search halving:2 >two.json
 }
 
 @test "--cost=paper prints the closed forms" {
@@ -317,8 +344,10 @@ l2_values() {
 }
 
 @test "bad partitions are exit 6 and say what is wrong" {
-	printf '' | fails 6 "kp-plan: standard input:1:0: '[' or '{' expected near end of file" \
+	printf '' | fails 6 'kp-plan: standard input: empty' \
 	    kp-plan --learner logistic
+	: >nothing
+	fails 6 'kp-plan: nothing: empty' kp-plan --learner logistic nothing
 	plan >plan.json
 	fails 6 'kp-plan: plan.json: not a partition but a "plan"' \
 	    kp-plan --learner logistic plan.json

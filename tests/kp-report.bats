@@ -240,12 +240,34 @@ units() {
 	cmp r s
 }
 
+@test "--against takes a run, and refuses what is of other data" {
+	kp-report --against run/timeline.jsonl run >file
+	kp-report --against run run >folder
+	# The file has microseconds.
+	diff <(grep -o 'units.*bytes' file) <(grep -o 'units.*bytes' folder)
+	near "$(awk '$1 == "ratio" { print $2 }' folder)" 1 1e-9
+	rows 500 >b.csv
+	train b.csv less --label late --positive yes --drop delay,id,w
+	fails 6 'kp-report: less: of other data than run' \
+	    kp-report --against less run
+	sed '1s/"group":[0-9]*/"group":4/' run/timeline.jsonl >more
+	fails 6 'kp-report: more: of other data than run: has group 4, not one of 4' \
+	    kp-report --against more run
+	sed '1s/"group":[0-9]*/"group":3/' run/timeline.jsonl >same
+	kp-report --against same run >laid
+}
+
 @test "what is no timeline, and options that do not go with one, are told" {
 	echo '{"worker":0}' >bad
 	fails 6 'kp-report: bad:1: "group": missing' \
 	    kp-report --against bad run
 	fails 1 "kp-report: none: No such file or directory" \
 	    kp-report --against none run
+	: >empty
+	fails 6 'kp-report: empty: no units of work' \
+	    kp-report --against empty run
+	fails 6 'kp-report: standard input: no units of work' \
+	    kp-report --against - run </dev/null
 	fails 2 "kp-report: --by does not go with --timeline" \
 	    kp-report --by auc --timeline run
 	fails 2 "kp-report: --against does not go with --timeline" \

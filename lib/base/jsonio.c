@@ -89,13 +89,25 @@ decode_below(json_t *v)
 	}
 }
 
+static bool
+is_blank(const char *p, size_t n)
+{
+	while (n > 0 && memchr(" \t\r\n", p[n - 1], 4))
+		n--;
+	return n == 0;
+}
+
 struct jvalue *
 jsonio_parse(const char *p, size_t n, const char *name, struct error *err)
 {
 	json_error_t why;
-	json_t *root =
-	    json_loadb(p, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+	json_t *root;
 
+	if (is_blank(p, n)) {
+		error_set(err, EXIT_CORRUPT, "%s: empty", name);
+		return NULL;
+	}
+	root = json_loadb(p, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
 	if (!root) {
 		error_set(err, EXIT_CORRUPT, "%s:%d:%d: %s", name, why.line,
 			  why.column, why.text);

@@ -102,7 +102,7 @@ costtext_command(const struct plan_options *o, const struct plan *p,
 	strbuf_addword(sb, p->partition.data);
 	strbuf_addstr(sb, " | kp-plan");
 	plan_options_words(o, p, sb);
-	strbuf_addch(sb, '\n');
+	strbuf_addstr(sb, " | kp-train -o RUN -\n");
 }
 
 void

@@ -3,18 +3,29 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The strategy of a name. */
+/* The strategy of the name that was given. */
 static int
-find_strategy(const char *name, enum strategy *s, struct error *err)
+find_strategy(const struct partition_options *o, enum strategy *s,
+	      struct error *err)
 {
-	const char *names[STRATEGY_COUNT + 1] = {NULL}, *near;
+	const char *name = o->strategy;
+	const char *names[STRATEGY_COUNT + 2] = {NULL}, *near;
 	struct strbuf all = STRBUF_INIT;
 
 	if (strategy_parse(name, s) == 0)
 		return 0;
+	if (!o->knows_auto && strcmp(name, "auto") == 0)
+		return error_set(err, EXIT_USAGE,
+				 "--strategy auto: only kp-partition chooses "
+				 "(kp-partition ... | kp-plan ... | kp-train "
+				 "... -)");
 	for (int i = 0; i < STRATEGY_COUNT; i++) {
 		names[i] = strategy_name((enum strategy)i);
 		strbuf_addf(&all, "%s%s", i ? ", " : "", names[i]);
+	}
+	if (o->knows_auto) {
+		names[STRATEGY_COUNT] = "auto";
+		strbuf_addstr(&all, ", auto");
 	}
 	near = opt_suggest(name, names);
 	if (near)
@@ -29,8 +40,7 @@ find_strategy(const char *name, enum strategy *s, struct error *err)
 	return -1;
 }
 
-/* A word to be one of two, the first of which may be NULL; sets whether it is
- * the second. */
+/* A word to be one of two; sets whether it is the second. */
 static int
 take_word(const char *option, const char *given, const char *const word[2],
 	  bool *second, struct error *err)
@@ -39,11 +49,10 @@ take_word(const char *option, const char *given, const char *const word[2],
 	if (given == NULL)
 		return 0;
 	*second = strcmp(given, word[1]) == 0;
-	if (*second || (word[0] && strcmp(given, word[0]) == 0))
+	if (*second || strcmp(given, word[0]) == 0)
 		return 0;
-	return error_set(err, EXIT_USAGE, "%s %s: not %s%s%s", option, given,
-			 word[0] ? word[0] : "", word[0] ? " or " : "",
-			 word[1]);
+	return error_set(err, EXIT_USAGE, "%s %s: not %s or %s", option, given,
+			 word[0], word[1]);
 }
 
 /* An option that was given and says nothing about this strategy. */
@@ -77,11 +86,10 @@ partition_options_spec(const struct partition_options *o, uint32_t workers,
 {
 	static const char *const order[2] = {"fifo", "lpt"};
 	static const char *const capacity[2] = {"exact", "paper"};
-	static const char *const isolate[2] = {NULL, "group"};
+	static const char *const isolate[2] = {"none", "group"};
 
 	*spec = (struct partition_spec){.workers = workers};
-	if ((o->strategy &&
-	     find_strategy(o->strategy, &spec->strategy, err) < 0) ||
+	if ((o->strategy && find_strategy(o, &spec->strategy, err) < 0) ||
 	    take_word("--order", o->order, order, &spec->lpt, err) < 0 ||
 	    take_word("--capacity", o->capacity, capacity,
 		      &spec->paper_capacity, err) < 0 ||

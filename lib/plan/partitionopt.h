@@ -8,7 +8,7 @@
  *	struct partition_options qo = PARTITION_OPTIONS_DEFAULT;
  *	const struct opt opts[] = {
  *	    ...
- *	    PARTITION_OPTIONS_TABLE(qo),
+ *	    PARTITION_OPTIONS_TABLE(qo, ""),
  *	    {0},
  *	};
  */
@@ -23,6 +23,8 @@ struct partition_options { /* NULL: not given */
 	const char *capacity;
 	const char *isolate;
 	int64_t group_rows; /* -1: not given */
+	bool knows_auto;    /* the program does, and never passes it on: for
+			       messages */
 };
 #define PARTITION_OPTIONS_DEFAULT                                              \
 	{                                                                      \
@@ -30,11 +32,12 @@ struct partition_options { /* NULL: not given */
 	}
 
 /* Rows of an option table that fill the struct partition_options named qo; put
- * a comma behind. */
+ * a comma behind.  more: other strategies that the program has, ", auto" or
+ * "". */
 /* clang-format off */
-#define PARTITION_OPTIONS_TABLE(qo)                                            \
+#define PARTITION_OPTIONS_TABLE(qo, more)                                      \
 	{"strategy", 0, OPT_STRING, &(qo).strategy, "NAME",                    \
-	 "gl (default), gl-constrained, gtp, mtp, dp, sp, mop", 0, 0},         \
+	 "gl (default), gl-constrained, gtp, mtp, dp, sp, mop" more, 0, 0},    \
 	{"order", 0, OPT_STRING, &(qo).order, "HOW",                           \
 	 "gtp, sp: hand out whole groups as they come, fifo (default),\n"      \
 	 "or by falling size, lpt", 0, 0},                                     \
@@ -42,8 +45,8 @@ struct partition_options { /* NULL: not given */
 	 "gl: rows of a worker: exact (default), an even share, or\n"          \
 	 "paper, at least the largest group", 0, 0},                           \
 	{"isolate", 0, OPT_STRING, &(qo).isolate, "WHAT",                      \
-	 "gl, gl-constrained, mop: group, one pack of a group at a time", 0,   \
-	 0},                                                                   \
+	 "gl, gl-constrained, mop: none (default), or group, one pack of\n"    \
+	 "a group at a time", 0, 0},                                           \
 	{"group-rows", 0, OPT_INT, &(qo).group_rows, "N",                      \
 	 "gl: a group counts for so many rows besides its own", 0,             \
 	 GROUP_ROWS_MAX}

@@ -267,13 +267,29 @@ load_shuffle(struct plan *p, const struct jvalue *v, struct error *err)
 	return error_context(err, "\"shuffle\"");
 }
 
+/* A partition is what most likely stands where its plan belongs. */
+static int
+check_kind(const struct jvalue *v, int version, struct error *err)
+{
+	struct error ignored;
+	const char *kind;
+
+	if (jsonio_is_object(v) && jsonio_has(v, "kp") &&
+	    jsonio_get_string(v, "kp", &kind, NULL, &ignored) == 0 &&
+	    strcmp(kind, "partition") == 0)
+		return error_set(err, EXIT_CORRUPT,
+				 "a partition, not a plan (kp-plan PARTITION "
+				 "... | kp-train ... -)");
+	return jsonio_check_kind(v, "plan", version, err);
+}
+
 static int
 load_members(struct plan *p, const struct jvalue *v, int version,
 	     struct error *err)
 {
 	const struct jvalue *part, *space;
 
-	if (jsonio_check_kind(v, "plan", version, err) < 0 ||
+	if (check_kind(v, version, err) < 0 ||
 	    jsonio_get_object(v, "partition", &part, err) < 0 ||
 	    jsonio_get_object(v, "space", &space, err) < 0)
 		return -1;

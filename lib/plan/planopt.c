@@ -121,7 +121,7 @@ find_learner(const char *name, struct error *err)
 
 /* Draws of single values would all be one config. */
 static int
-check_draws(const struct space *s, struct error *err)
+check_draws(const struct space *s, const char *search, struct error *err)
 {
 	if (s->search != SEARCH_RANDOM)
 		return 0;
@@ -132,8 +132,20 @@ check_draws(const struct space *s, struct error *err)
 			return 0;
 	}
 	return error_set(err, EXIT_USAGE,
-			 "random search needs a range (log:, lin:, int:) or "
-			 "more than one value");
+			 "--search %s needs a range (log:, lin:, int:) or "
+			 "more than one value",
+			 search);
+}
+
+static int
+check_halving(const struct space *s, const char *search, struct error *err)
+{
+	if (s->eta == 0 || s->nconfig > 1)
+		return 0;
+	return error_set(err, EXIT_USAGE,
+			 "--search %s: of a single config there is nothing to "
+			 "halve",
+			 search);
 }
 
 /* The values of parameter `of` in the configs if `used` is negative, else its
@@ -269,7 +281,9 @@ make_space(struct space *space, const struct plan_options *o,
 		if (space_add_param(space, o->param.item[i], err) < 0)
 			return -1;
 	if (space_set_search(space, o->search, err) < 0 ||
-	    check_draws(space, err) < 0 || space_expand(space, err) < 0)
+	    check_draws(space, o->search, err) < 0 ||
+	    space_expand(space, err) < 0 ||
+	    check_halving(space, o->search, err) < 0)
 		return -1;
 	return check_used(space, err);
 }

@@ -1,7 +1,9 @@
 #include "plan/shardfit.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/groupkey.h"
 
@@ -39,12 +41,12 @@ struct filling {
 	const struct plan *plan;
 	const struct dataset *data;
 	const uint64_t *rows; /* [ngroup] */
-	double memory, views;
+	double views;
 	bool one_group;	  /* that is shared at a time */
 	bool whole_group; /* even if it is shared */
 	bool whole;	  /* looks at whole groups, else at shared ones */
 	double held;	  /* shared shards so far */
-	struct misfit *out;
+	struct shard_need *most;
 };
 
 static bool
@@ -55,7 +57,6 @@ is_trained(const struct filling *f, uint32_t group)
 	       NULL;
 }
 
-/* 1: it does not fit. */
 static int
 fill(void *ctx, const struct shard *s)
 {
@@ -70,42 +71,39 @@ fill(void *ctx, const struct shard *s)
 		all.first = 0;
 		all.end = f->rows[s->group];
 	}
-	bytes = shard_bytes(f->plan->space.learner, f->data, &all);
 	if (whole != f->whole || !is_trained(f, s->group))
 		return 0;
+	bytes = shard_bytes(f->plan->space.learner, f->data, &all);
 	if (!whole) {
 		bytes *= f->views;
 		f->held += bytes;
 	}
-	if (beside + bytes <= f->memory)
-		return 0;
-	*f->out =
-	    (struct misfit){s->worker, s->group, beside + bytes, beside > 0};
-	return 1;
+	if (beside + bytes > f->most->bytes)
+		*f->most = (struct shard_need){s->worker, s->group,
+					       beside + bytes, beside > 0};
+	return 0;
 }
 
 /* mtp: any worker may be given any group. */
-static bool
-find_task(struct filling *f)
+static void
+fill_tasks(struct filling *f)
 {
 	const struct plan *p = f->plan;
 	const struct index *ix = dataset_index(f->data);
 	uint32_t *worker = plan_tasks(p, dataset_schema(f->data), ix);
-	bool found = false;
 
 	f->whole = true;
-	for (uint32_t i = 0; !found && i < ix->ngroup; i++) {
+	for (uint32_t i = 0; i < ix->ngroup; i++) {
 		struct shard s = {i, worker[i * p->set[0].n], 0, f->rows[i]};
 
-		found = fill(f, &s) != 0;
+		fill(f, &s);
 	}
 	free(worker);
-	return found;
 }
 
-bool
-shardfit_find(const struct plan *p, const struct dataset *d,
-	      uint64_t memory_bytes, struct misfit *s)
+void
+shardfit_most(const struct plan *p, const struct dataset *d,
+	      struct shard_need *most)
 {
 	enum strategy strategy = p->partition.spec.strategy;
 	bool together = strategy_one_group(strategy);
@@ -113,37 +111,53 @@ shardfit_find(const struct plan *p, const struct dataset *d,
 	struct filling f = {.plan = p,
 			    .data = d,
 			    .rows = rows,
-			    .memory = (double)memory_bytes,
 			    .views = (double)space_views(&p->space),
 			    .one_group = together,
 			    .whole_group = together && plan_is_sequential(p),
-			    .out = s};
-	bool found = strategy == STRATEGY_MTP && find_task(&f);
+			    .most = most};
 
-	for (uint32_t w = 0; !found && w < p->partition.workers; w++) {
+	*most = (struct shard_need){0};
+	if (strategy == STRATEGY_MTP)
+		fill_tasks(&f);
+	for (uint32_t w = 0; w < p->partition.workers; w++) {
 		f.held = 0;
-		for (int whole = 0; !found && whole < 2; whole++) {
+		for (int whole = 0; whole < 2; whole++) {
 			f.whole = whole;
-			found = partition_shards(&p->partition, rows, w, fill,
-						 &f) != 0;
+			partition_shards(&p->partition, rows, w, fill, &f);
 		}
 	}
 	free(rows);
-	return found;
 }
 
 /* "1.2 GB", as --memory takes it. */
 static void
-put_bytes_text(double bytes, struct strbuf *sb)
+put_bytes_text(double bytes, int unit, struct strbuf *sb)
 {
-	static const char *const unit[] = {"bytes", "KB", "MB", "GB", "TB"};
-	size_t i = 0;
+	static const char *const name[] = {"bytes", "KB", "MB", "GB", "TB"};
 
-	while (i < 4 && bytes >= 1024) {
+	for (int i = 0; i < unit; i++)
 		bytes /= 1024;
-		i++;
+	strbuf_addf(sb, unit ? "%.1f %s" : "%.0f %s", bytes, name[unit]);
+}
+
+/* Both in one unit, in which they differ. */
+static void
+put_both_texts(double need, double have, struct strbuf *need_text,
+	       struct strbuf *have_text)
+{
+	int unit = 0;
+
+	for (double b = have; unit < 4 && b >= 1024; b /= 1024)
+		unit++;
+	put_bytes_text(need, unit, need_text);
+	put_bytes_text(have, unit, have_text);
+	while (unit > 0 && strcmp(need_text->buf, have_text->buf) == 0) {
+		strbuf_reset(need_text);
+		strbuf_reset(have_text);
+		unit--;
+		put_bytes_text(need, unit, need_text);
+		put_bytes_text(have, unit, have_text);
 	}
-	strbuf_addf(sb, i ? "%.1f %s" : "%.0f %s", bytes, unit[i]);
 }
 
 int
@@ -153,25 +167,23 @@ shardfit_refuse(const struct plan *p, const struct dataset *d,
 	const struct index *ix = dataset_index(d);
 	struct strbuf key = STRBUF_INIT, need = STRBUF_INIT;
 	struct strbuf have = STRBUF_INIT;
-	struct misfit s;
-	int rc = 0;
+	const struct index_group *g;
+	struct shard_need most;
 
-	if (shardfit_find(p, d, memory_bytes, &s)) {
-		const struct index_group *g = &ix->group[s.group];
-
-		groupkey_text(ix->keys + g->key_offset, g->key_bytes, &key);
-		put_bytes_text(s.bytes, &need);
-		put_bytes_text((double)memory_bytes, &have);
-		rc = error_set(err, EXIT_CANNOT,
-			       "group \"%s\": %s%s of rows on worker %" PRIu32
-			       ", --memory is %s (--no-spill)",
-			       key.buf,
-			       s.has_others ? "with what is held beside it, "
-					    : "",
-			       need.buf, s.worker, have.buf);
-	}
+	shardfit_most(p, d, &most);
+	if (most.bytes <= (double)memory_bytes)
+		return 0;
+	g = &ix->group[most.group];
+	groupkey_text(ix->keys + g->key_offset, g->key_bytes, &key);
+	put_both_texts(ceil(most.bytes), (double)memory_bytes, &need, &have);
+	error_set(err, EXIT_CANNOT,
+		  "group \"%s\": %s%s of rows on worker %" PRIu32
+		  ", --memory is %s (--no-spill)",
+		  key.buf,
+		  most.has_others ? "with what is held beside it, " : "",
+		  need.buf, most.worker, have.buf);
 	strbuf_release(&key);
 	strbuf_release(&need);
 	strbuf_release(&have);
-	return rc;
+	return -1;
 }

@@ -21,17 +21,16 @@ double shard_bytes(const struct learner *l, const struct dataset *d,
 /* Different views among the configs. */
 uint64_t space_views(const struct space *s);
 
-/* The first shard that does not fit, in order of worker, shared groups first.
- */
-struct misfit {
+/* The most that a worker needs at once, and the last group it is for; of equal
+ * needs the first, in order of worker. */
+struct shard_need {
 	uint32_t worker, group;
-	double bytes;	 /* with all that is held beside it */
+	double bytes;	 /* with all that is held beside it; 0: no group */
 	bool has_others; /* there is something beside it */
 };
-/* false: all shards fit. */
-bool shardfit_find(const struct plan *p, const struct dataset *d,
-		   uint64_t memory_bytes, struct misfit *s);
-/* EXIT_CANNOT naming group, worker and bytes if there is one. */
+void shardfit_most(const struct plan *p, const struct dataset *d,
+		   struct shard_need *most);
+/* EXIT_CANNOT naming group, worker and bytes if that is more than there is. */
 int shardfit_refuse(const struct plan *p, const struct dataset *d,
 		    uint64_t memory_bytes, struct error *err);
 

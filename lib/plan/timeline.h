@@ -25,7 +25,7 @@ const char *unit_kind_name(enum unit_kind k); /* "train" */
  * epoch after another over a small whole group may be one unit. */
 struct unit {
 	uint32_t worker, group, pack;
-	uint32_t epoch; /* the last it covers, from 1 */
+	uint32_t epoch; /* the last it covers, from 1; 0 of UNIT_LOAD */
 	uint32_t shard; /* position among the holders, from 0 */
 	enum unit_kind kind;
 	double start_sec, end_sec; /* since the run's start */

@@ -372,7 +372,9 @@ static void
 refusals(void)
 {
 	static const char *const cases[][3] = {
-	    {"\"plan\"", "\"partition\"", "x: not a plan but a \"partition\""},
+	    {"\"plan\"", "\"partition\"",
+	     "x: a partition, not a plan (kp-plan PARTITION ... | kp-train "
+	     "... -)"},
 	    {"\"plan\",\n \"version\": 2", "\"plan\",\n \"version\": \"2\"",
 	     "x: \"version\": not a whole number"},
 	    {"\"kp\"", "\"pk\"", "x: not a plan"},
