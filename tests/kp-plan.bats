@@ -249,6 +249,21 @@ l2_values() {
 	equal "$(messages --dp-batch local)" 28
 }
 
+@test "the units that --simulate prints add up to its summary" {
+	for strategy in gl gtp mtp dp sp mop; do
+		kp-partition -p 3 --strategy $strategy data >p.json
+		for solver in lbfgs sgd; do
+			kp-plan --learner logistic --param solver=$solver \
+			    --param l2=1,2,3 --epochs 3 --simulate p.json \
+			    >units 2>said
+			awk -F '[:,}]' '{ sent += $(NF - 1) }
+			END { printf "%d\n", sent }' units >sent
+			equal "$(sed -n 's/^messages.*(\([0-9]*\) bytes)/\1/p' said)" \
+			    "$(cat sent)"
+		done
+	done
+}
+
 @test "--pilot measures a profile that --profile takes" {
 	kp-plan --pilot data --pilot-sec 1 --learner logistic \
 	    --param solver=lbfgs,sgd -o profile.json

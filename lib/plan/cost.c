@@ -1,6 +1,7 @@
 #include "plan/cost.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -211,18 +212,20 @@ cost_of_all(const struct cost_spec *s, struct cost c[COST_STRATEGIES])
 static bool
 is_eligible(const struct cost *c)
 {
-	return !c->other_models && !c->unhalved;
+	return !c->other_models && !c->unhalved && !c->sim.estimated;
 }
 
 size_t
 cost_best(const struct cost c[COST_STRATEGIES])
 {
-	double least = c[0].sim.makespan_sec;
+	double least = INFINITY;
 	size_t i = 0;
 
-	for (size_t k = 1; k < COST_STRATEGIES; k++)
+	for (size_t k = 0; k < COST_STRATEGIES; k++)
 		if (is_eligible(&c[k]) && c[k].sim.makespan_sec < least)
 			least = c[k].sim.makespan_sec;
+	if (isinf(least))
+		return 0;
 	while (!is_eligible(&c[i]) ||
 	       c[i].sim.makespan_sec > least * SAME_SHARE)
 		i++;

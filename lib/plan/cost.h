@@ -60,7 +60,7 @@ void cost_of_all(const struct cost_spec *s, struct cost c[COST_STRATEGIES]);
 /* Of the plan as it is, with its own partition and packs. */
 void cost_of_plan(const struct cost_spec *s, struct cost *c);
 /* Position of the one to prefer: the least makespan of those that give the
- * same models as gl; the first within 1 % of it. */
+ * same models as gl and can be simulated; the first within 1 % of it. */
 size_t cost_best(const struct cost c[COST_STRATEGIES]);
 
 /* For kp-partition --strategy auto: the strategy to prefer for so many configs

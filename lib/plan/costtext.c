@@ -82,12 +82,13 @@ costtext_table(const struct cost c[COST_STRATEGIES],
 		bool is = same_strategy(&c[i].spec, chosen);
 
 		add_row(&c[i],
-			is && i == best	    ? "chosen, best"
-			: is		    ? "chosen"
-			: i == best	    ? "best"
-			: c[i].other_models ? "other models"
-			: c[i].unhalved	    ? "no halving"
-					    : "",
+			is && i == best	     ? "chosen, best"
+			: is		     ? "chosen"
+			: i == best	     ? "best"
+			: c[i].other_models  ? "other models"
+			: c[i].unhalved	     ? "no halving"
+			: c[i].sim.estimated ? "at least: too many units"
+					     : "",
 			sb);
 	}
 }

@@ -97,7 +97,7 @@ struct simworker {
 	 * group, of the urgent group. */
 	struct simpass aside[3];
 	uint32_t naside;
-	uint64_t sent_bytes; /* by the pass that ends */
+	uint64_t sent_bytes; /* since the last unit */
 	double busy_sec;     /* all passes, as far as they are done */
 	double since_sec;    /* of now */
 	uint32_t turn;	     /* of now: ends of earlier turns are void */

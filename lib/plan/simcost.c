@@ -15,27 +15,36 @@ simcost_part(uint64_t some, uint64_t all, uint64_t first, uint64_t end)
 	return scaled(some, all, end) - scaled(some, all, first);
 }
 
+/* Passes that are followed of the first n. */
+static uint32_t
+thinned(const struct sim_spec *s, uint32_t n)
+{
+	return s->thin > 1 ? (n + s->thin - 1) / s->thin : n;
+}
+
 /* Of a pack that is never parked. */
 static uint32_t
 all_passes(const struct sim_spec *s, const struct sim_pack *p)
 {
-	return p->passes ? p->passes : s->epochs;
+	return thinned(s, p->passes ? p->passes : s->epochs);
 }
 
 uint32_t
 simcost_before(const struct sim_spec *s, const struct sim_pack *p)
 {
 	uint32_t all = all_passes(s, p);
+	uint32_t from = thinned(s, p->from);
 
-	return p->from < all ? p->from : all;
+	return from < all ? from : all;
 }
 
 uint32_t
 simcost_passes(const struct sim_spec *s, const struct sim_pack *p)
 {
 	uint32_t all = all_passes(s, p);
+	uint32_t to = thinned(s, p->to);
 
-	return (p->to > 0 && p->to < all ? p->to : all) - simcost_before(s, p);
+	return (to > 0 && to < all ? to : all) - simcost_before(s, p);
 }
 
 double

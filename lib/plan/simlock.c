@@ -13,6 +13,7 @@ struct lock {
 	uint32_t number;	       /* position of the pack in its rung */
 	struct simholder *holder;      /* with a unit callback, else NULL */
 	uint64_t rows, train, holdout; /* the most of any holder */
+	uint64_t bytes;		       /* sent, and not told of in a unit */
 };
 
 /* The messages of so many reductions. */
@@ -31,6 +32,7 @@ reduce(struct lock *l, const struct sim_pack *p, double times)
 	double n = l->nholder - 1;
 
 	r->messages += (uint64_t)(times * 2 * n);
+	l->bytes += (uint64_t)(times * n * (up + down));
 	r->bytes += (uint64_t)(times * n * (up + down));
 	r->network_sec += n * sec;
 	return l->depth * sec;
@@ -46,6 +48,7 @@ collect_scores(struct lock *l, const struct sim_pack *p, uint32_t pass)
 
 	for (uint32_t k = 1; k < l->nholder; k++)
 		sec = simcost_message(spec, l->s->r, bytes);
+	l->bytes += (uint64_t)bytes * (l->nholder - 1);
 	return l->depth * (spec->profile->latency_sec + sec);
 }
 
@@ -72,17 +75,28 @@ steps_sec(const struct lock *l, const struct sim_pack *p)
 	return steps_of(l, p) * l->depth * p->cost->step_sec[p->width - 1];
 }
 
-/* A training pass of all holders. */
+/* A training pass of a holder, and how long it then waits for the others; a
+ * Sequential one waits in between. */
 static double
-pass_sec(struct lock *l, const struct sim_pack *p)
+pass_sec(struct lock *l, const struct sim_pack *p, double *wait_sec)
 {
 	double sec = simcost_pass(p, l->train, l->holdout) + steps_sec(l, p);
+	double sums = l->nholder > 1 ? reduce(l, p, steps_of(l, p)) : 0;
 
-	if (l->nholder > 1)
-		sec += reduce(l, p, steps_of(l, p));
-	return sec + simcost_update(p);
+	*wait_sec = simcost_update(p);
+	if (simcost_walks(p))
+		return sec + sums;
+	*wait_sec += sums;
+	return sec;
 }
 
+static uint64_t
+part_of(uint64_t all, uint32_t n, uint32_t k)
+{
+	return all / n + (k < all % n);
+}
+
+/* The bytes sent since the last units are divided among these. */
 static void
 give(struct lock *l, uint32_t pack, uint32_t epoch, enum unit_kind kind,
      double end_sec)
@@ -95,21 +109,23 @@ give(struct lock *l, uint32_t pack, uint32_t epoch, enum unit_kind kind,
 	p = &s->spec->packs(s->spec->packs_ctx, l->group).pack[pack];
 	for (uint32_t k = 0; k < l->nholder && !s->stop; k++) {
 		const struct simholder *h = &l->holder[k];
-		struct unit u = {.worker = h->worker,
-				 .group = l->group,
-				 .pack = l->number,
-				 .epoch = epoch,
-				 .shard = k,
-				 .kind = kind,
-				 .start_sec = s->start_sec,
-				 .end_sec = end_sec,
-				 .rows = kind == UNIT_SCORE ? h->holdout
-							    : h->train};
+		struct unit u = {
+		    .worker = h->worker,
+		    .group = l->group,
+		    .pack = l->number,
+		    .epoch = epoch,
+		    .shard = k,
+		    .kind = kind,
+		    .start_sec = s->start_sec,
+		    .end_sec = end_sec,
+		    .rows = kind == UNIT_SCORE ? h->holdout : h->train,
+		    .bytes_sent = part_of(l->bytes, l->nholder, k)};
 
 		if (kind == UNIT_TRAIN && !simcost_walks(p))
 			u.rows += h->holdout;
 		s->stop = s->spec->unit(s->spec->unit_ctx, &u);
 	}
+	l->bytes = 0;
 }
 
 /* Scores after a pass of the pack, from 1; one more than there are: at its
@@ -121,16 +137,16 @@ score(struct lock *l, uint32_t pack, uint32_t pass)
 	const struct sim_pack *p =
 	    &s->spec->packs(s->spec->packs_ctx, l->group).pack[pack];
 	uint32_t n = simcost_passes(s->spec, p);
-	double end;
+	double end, wait = 0;
 
 	if (l->holdout == 0)
 		return;
 	end = s->start_sec + simcost_score(s->spec, p, pass, l->holdout);
 	if (l->nholder > 1)
-		end += collect_scores(l, p, pass);
+		wait = collect_scores(l, p, pass);
 	give(l, pack, simcost_before(s->spec, p) + (pass < n ? pass : n),
 	     UNIT_SCORE, end);
-	s->start_sec = end;
+	s->start_sec = end + wait;
 	s->r->units += l->nholder;
 }
 
@@ -141,10 +157,10 @@ one_pass(struct lock *l, uint32_t pack, uint32_t pass, double load_sec)
 	struct sim *s = l->s;
 	const struct sim_pack *p =
 	    &s->spec->packs(s->spec->packs_ctx, l->group).pack[pack];
-	double end = s->start_sec + pass_sec(l, p) + load_sec;
+	double wait, end = s->start_sec + load_sec + pass_sec(l, p, &wait);
 
 	give(l, pack, simcost_before(s->spec, p) + pass, UNIT_TRAIN, end);
-	s->start_sec = end;
+	s->start_sec = end + wait;
 	s->r->units += l->nholder;
 	if (simcost_scores(s->spec, p, pass))
 		score(l, pack, pass);

@@ -6,8 +6,10 @@
 #include "base/mem.h"
 #include "plan/simcore.h"
 
-/* More passes than this are not followed one by one (some seconds). */
-#define EVENTS_MAX 20e6
+/* More than this are not followed one by one (some seconds). */
+#define EVENTS_MAX 4e6
+/* Of fewer passes nothing can be said for the others. */
+#define PASSES_LEAST 3
 
 /* --- passes of split groups --- */
 
@@ -268,6 +270,17 @@ mark(struct sim *s, uint32_t worker)
 }
 
 static void
+job_pass_ended(struct sim *s, const struct simpass *p, double now_sec)
+{
+	if (!simcost_walks(s->job[p->job].what))
+		simsum_pass_ended(s, p->job, p->holder, now_sec);
+	else if (p->kind == SIM_SCORE)
+		simwalk_score_ended(s, p->job, p->holder, now_sec);
+	else
+		simwalk_pass_ended(s, p->job, p->holder, now_sec);
+}
+
+static void
 end_pass(struct sim *s, uint32_t worker, double now_sec)
 {
 	struct simworker *w = &s->worker[worker];
@@ -276,20 +289,14 @@ end_pass(struct sim *s, uint32_t worker, double now_sec)
 	w->now.there = false;
 	w->busy_sec += now_sec - w->since_sec;
 	p.left_sec = 0;
-	if (p.whole) {
-		sim_give(s, worker, &p, now_sec);
+	if (p.kind == SIM_UPDATE) {
+		simsum_updated(s, p.job, now_sec);
 		return;
 	}
-	w->sent_bytes = 0;
-	if (p.kind == SIM_UPDATE)
-		simsum_updated(s, p.job, now_sec);
-	else if (!simcost_walks(s->job[p.job].what))
-		simsum_pass_ended(s, p.job, p.holder, now_sec);
-	else if (p.kind == SIM_SCORE)
-		simwalk_score_ended(s, p.job, p.holder, now_sec);
-	else
-		simwalk_pass_ended(s, p.job, p.holder, now_sec);
+	if (!p.whole)
+		job_pass_ended(s, &p, now_sec);
 	p.bytes_sent = w->sent_bytes;
+	w->sent_bytes = 0;
 	sim_give(s, worker, &p, now_sec);
 }
 
@@ -426,27 +433,26 @@ start(struct sim *s)
 		choose(s, w, s->start_sec);
 }
 
-static bool
-is_too_much(const struct sim_spec *spec)
+/* About how many things happen in it. */
+static double
+count_events(const struct sim_spec *spec)
 {
 	enum strategy st = spec->partition->spec.strategy;
 	double n = 0;
 
-	if (spec->unit || st == STRATEGY_DP || st == STRATEGY_SP ||
-	    st == STRATEGY_MTP)
-		return false;
-	for (uint32_t i = 0; i < spec->ngroup && n <= EVENTS_MAX; i++) {
-		uint32_t k;
+	if (st == STRATEGY_DP || st == STRATEGY_SP || st == STRATEGY_MTP)
+		return 0;
+	for (uint32_t i = 0; i < spec->ngroup; i++) {
+		uint32_t k = partition_nholder(spec->partition, spec->rows, i);
 		struct sim_packs p;
 
-		if (spec->train[i] == 0)
+		if (spec->train[i] == 0 || k == 1)
 			continue;
-		k = partition_nholder(spec->partition, spec->rows, i);
 		p = spec->packs(spec->packs_ctx, i);
-		for (size_t j = 0; k > 1 && j < p.n; j++)
+		for (size_t j = 0; j < p.n; j++)
 			n += 2.0 * k * simcost_passes(spec, &p.pack[j]);
 	}
-	return n > EVENTS_MAX;
+	return n;
 }
 
 static void
@@ -467,19 +473,12 @@ sim_release(struct sim *s)
 	free(s->is_dirty);
 }
 
-int
-simulate(const struct sim_spec *spec, struct sim_result *r)
+static int
+follow(const struct sim_spec *spec, struct sim_result *r)
 {
 	uint32_t p = spec->partition->workers;
 	struct sim s = {.spec = spec, .r = r, .workers = p};
 
-	simulate_bound(spec, r);
-	if (is_too_much(spec)) {
-		r->makespan_sec = r->bound_sec;
-		r->idle_sec = p * (r->bound_sec - r->bound_work_sec);
-		r->estimated = true;
-		return 0;
-	}
 	r->compute_sec = 0;
 	s.worker = xcalloc(p, sizeof *s.worker);
 	s.dirty = xcalloc(p, sizeof *s.dirty);
@@ -498,6 +497,58 @@ simulate(const struct sim_spec *spec, struct sim_result *r)
 	r->idle_sec = p * r->makespan_sec - r->compute_sec - r->load_sec;
 	sim_release(&s);
 	return s.stop;
+}
+
+/* Times the passes that were not followed; rows are read once. */
+static double
+unthinned(double sec, double read_sec, double times)
+{
+	return sec > read_sec ? read_sec + (sec - read_sec) * times : sec;
+}
+
+/* Follows some of the passes. */
+static void
+follow_some(const struct sim_spec *spec, double events, struct sim_result *r)
+{
+	uint32_t p = spec->partition->workers;
+	struct sim_result some;
+	struct sim_spec thin = *spec;
+	double times, read;
+
+	thin.thin = (uint32_t)(2 * events / EVENTS_MAX) + 1;
+	if (events / thin.thin > EVENTS_MAX ||
+	    spec->epochs / thin.thin < PASSES_LEAST) {
+		r->makespan_sec = r->busiest_sec = r->bound_sec;
+		r->idle_sec = p * (r->bound_sec - r->bound_work_sec);
+		r->estimated = true;
+		return;
+	}
+	simulate_bound(&thin, &some);
+	times = r->compute_sec / some.compute_sec;
+	follow(&thin, &some);
+	read = spec->memory_bytes ? 0 : some.load_sec / p;
+	r->makespan_sec = unthinned(some.makespan_sec, read, times);
+	r->busiest_sec = unthinned(some.busiest_sec, read, times);
+	r->compute_sec = some.compute_sec * times;
+	r->load_sec = some.load_sec * (spec->memory_bytes ? times : 1);
+	r->network_sec = some.network_sec * times;
+	r->units = (uint64_t)((double)some.units * times);
+	r->messages = (uint64_t)((double)some.messages * times);
+	r->bytes = (uint64_t)((double)some.bytes * times);
+	r->events = some.events;
+	r->idle_sec = p * r->makespan_sec - r->compute_sec - r->load_sec;
+}
+
+int
+simulate(const struct sim_spec *spec, struct sim_result *r)
+{
+	double events = spec->unit ? 0 : count_events(spec);
+
+	simulate_bound(spec, r);
+	if (events <= EVENTS_MAX)
+		return follow(spec, r);
+	follow_some(spec, events, r);
+	return 0;
 }
 
 /* --- the choice of a schedule --- */

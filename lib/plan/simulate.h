@@ -89,6 +89,7 @@ struct sim_spec {
 	struct schedule schedule;
 	uint32_t epochs;       /* passes of a pack, if it has none */
 	uint64_t memory_bytes; /* per worker; 0: no bound */
+	uint32_t thin;	       /* one of so many passes is followed; 0: each */
 	bool local_batch; /* dp: a step takes a mini-batch of each worker */
 	/* May be NULL: every unit in order of its end; a unit that was put
 	 * aside comes in parts.  Non-zero stops. */
@@ -110,7 +111,9 @@ struct sim_result {
 	 * shorter. */
 	double busiest_sec;
 	uint64_t events; /* that were simulated */
-	/* So many units that the makespan given is the bound. */
+	/* So many units that only the bound is known, which is given as the
+	 * makespan.  Of somewhat fewer, some of the passes are followed, for
+	 * all. */
 	bool estimated;
 };
 
