@@ -10,6 +10,9 @@
 
 /* Near enough to what all workers must do. */
 #define GOOD 1.002
+/* Of the search for better packs, group by group. */
+#define ROUNDS 3
+#define BUDGET_LEAST 20000
 
 /* Under mtp no worker has all configs of a group to compare. */
 static bool
@@ -256,6 +259,142 @@ least_work_sec(struct choice *c)
 	return r.bound_work_sec;
 }
 
+/* --- group by group --- */
+
+/* As many packs as the plan has, but for one group. */
+struct swap {
+	const struct plan *plan;
+	uint32_t group; /* SCHEDULE_NONE: those that are not listed */
+	uint32_t packs;
+};
+
+static uint32_t
+wish_swap(void *ctx, uint32_t group, uint32_t nholder)
+{
+	const struct swap *w = ctx;
+	const struct plan *p = w->plan;
+
+	(void)nholder;
+	if (group == w->group)
+		return w->packs;
+	return (uint32_t)p
+	    ->set[group == SCHEDULE_NONE ? p->split_set
+					 : plan_set_of(p, group, true)]
+	    .n;
+}
+
+/* Takes another number of packs for a group if that simulates better, in the
+ * order there is. */
+static bool
+try_swap(struct choice *c, uint32_t group, uint32_t packs)
+{
+	struct swap w = {c->plan, group, packs};
+	struct plan q = bare(c->plan);
+	struct plansim ps;
+	struct sim_result r;
+
+	if (c->budget == 0)
+		return false;
+	plan_make_packs_as(&q, &(struct pack_wish){wish_swap, &w});
+	if (same_packs(c->plan, &q)) {
+		plan_drop_packs(&q);
+		return false;
+	}
+	q.schedule = c->plan->schedule;
+	plansim_of_rows(&ps, &q, c->rows);
+	ps.spec.memory_bytes = c->memory_bytes;
+	simulate(&ps.spec, &r);
+	plansim_release(&ps);
+	c->budget -= r.events < c->budget ? r.events : c->budget;
+	if (r.estimated || r.makespan_sec >= c->least_sec) {
+		plan_drop_packs(&q);
+		return false;
+	}
+	c->least_sec = r.makespan_sec;
+	take_packs(c->plan, &q);
+	return true;
+}
+
+/* All numbers of packs that differ in how wide the widest is. */
+static bool
+improve_group(struct choice *c, uint32_t group)
+{
+	uint32_t n = (uint32_t)c->plan->space.nconfig;
+	bool better = false;
+
+	for (uint32_t w = PACK_LANES_MAX; w > 0; w--)
+		if (w <= n && c->least_sec > GOOD * c->work_sec)
+			better |= try_swap(c, group, (n + w - 1) / w);
+	return better;
+}
+
+struct split_rows {
+	uint32_t group;
+	uint64_t rows;
+};
+
+static int
+more_rows_first(const void *a, const void *b)
+{
+	const struct split_rows *x = a, *y = b;
+
+	if (x->rows != y->rows)
+		return x->rows < y->rows ? 1 : -1;
+	return x->group < y->group ? -1 : 1;
+}
+
+/* The groups with most rows, one after the other, until nothing gets better. */
+static void
+improve(struct choice *c)
+{
+	size_t n = c->plan->nsplit;
+	struct split_rows *g = xcalloc(n + 1, sizeof(*g));
+	bool better = true;
+
+	for (size_t i = 0; i < n; i++)
+		g[i] = (struct split_rows){
+		    c->plan->split[i].group,
+		    c->rows->train[c->plan->split[i].group]};
+	qsort(g, n, sizeof(*g), more_rows_first);
+	if (n == 0)
+		g[n++].group = SCHEDULE_NONE;
+	for (int round = 0; round < ROUNDS && better; round++) {
+		better = false;
+		for (size_t i = 0; i < n && c->budget > 0; i++)
+			better |= improve_group(c, g[i].group);
+	}
+	free(g);
+}
+
+/* Events that cost about a hundredth of the run, up to a second. */
+static uint64_t
+improving_budget(double makespan_sec)
+{
+	double n = makespan_sec / 100 * SIM_BUDGET;
+
+	if (n < BUDGET_LEAST)
+		return BUDGET_LEAST;
+	return n < SIM_BUDGET ? (uint64_t)n : SIM_BUDGET;
+}
+
+/* Other schedules for the packs that are taken. */
+static void
+choose_schedule(struct choice *c)
+{
+	struct schedule other;
+	struct plansim ps;
+	double sec;
+
+	plansim_of_rows(&ps, c->plan, c->rows);
+	ps.spec.memory_bytes = c->memory_bytes;
+	sec = simulate_choose(&ps.spec, &other, &c->budget);
+	plansim_release(&ps);
+	if (sec >= c->least_sec)
+		return;
+	c->least_sec = sec;
+	c->plan->schedule = other;
+}
+
 double
 plan_choose_of_rows(struct plan *p, const struct plansim_rows *rows,
 		    uint64_t memory_bytes)
@@ -283,6 +422,11 @@ plan_choose_of_rows(struct plan *p, const struct plansim_rows *rows,
 	}
 	if (plan_is_sequential(p) && c.least_sec > GOOD * c.work_sec)
 		try_wish(&c, wish_all);
+	if (c.budget == 0 || c.least_sec <= GOOD * c.work_sec)
+		return c.least_sec;
+	c.budget = improving_budget(c.least_sec);
+	improve(&c);
+	choose_schedule(&c);
 	return c.least_sec;
 }
 

@@ -288,6 +288,40 @@ largest_part(const struct sim_spec *s, uint32_t group, uint32_t nholder)
 	return (double)most;
 }
 
+/* Of a pack that goes from holder to holder: rows, hops, and all scores, in
+ * each of which the mean holder is no quicker than the quickest. */
+static double
+walk_sec(const struct sim_spec *s, const struct sim_pack *p, uint32_t group,
+	 uint32_t nholder)
+{
+	const struct profile_entry *c = p->cost;
+	double bytes = c->state_bytes[p->width - 1];
+	double hop =
+	    s->profile->latency_sec + bytes / s->profile->bytes_per_sec;
+	double pass = (double)s->train[group] * c->row_sec[p->width - 1] +
+		      nholder * (c->unit_sec + simcost_handing(s, p, 2)) +
+		      (nholder - 1) * hop;
+
+	return simcost_passes(s, p) * pass +
+	       (double)s->holdout[group] / nholder * score_row_sec(s, p);
+}
+
+/* What holders compute to hand packs on. */
+static double
+handing_sec(const struct sim_spec *s, struct sim_packs packs, uint32_t nholder)
+{
+	double sec = 0;
+
+	for (size_t i = 0; i < packs.n; i++) {
+		const struct sim_pack *p = &packs.pack[i];
+		uint32_t times =
+		    simcost_walks(p) ? 2 * nholder : 4 * (nholder - 1);
+
+		sec += simcost_passes(s, p) * simcost_handing(s, p, times);
+	}
+	return sec;
+}
+
 /* The longest job of a group, from rung to rung, or `least`. */
 static double
 longest_job(const struct sim_spec *s, const struct simrate *r, uint32_t group,
@@ -312,10 +346,11 @@ longest_job(const struct sim_spec *s, const struct simrate *r, uint32_t group,
 
 		if (k == 1)
 			sec = simcost_job(s, p, train, holdout);
-		else if (is_lockstep(s, k) || !simcost_walks(p))
-			sec = simcost_passes(s, p) * part * row;
+		else if (simcost_walks(p) && !is_lockstep(s, k))
+			sec = walk_sec(s, p, group, k);
 		else
-			sec = simcost_passes(s, p) * (double)train * row;
+			sec = simcost_passes(s, p) *
+			      (part * row + simcost_update(p));
 		simchain_add(&chain, p, sec);
 		all += sec;
 	}
@@ -330,11 +365,16 @@ simulate_bound(const struct sim_spec *s, struct sim_result *r)
 
 	*r = (struct sim_result){0};
 	for (uint32_t i = 0; i < s->ngroup; i++) {
+		uint32_t k;
+
 		if (s->train[i] == 0)
 			continue;
 		simrate_set(&rate, s, s->packs(s->packs_ctx, i));
 		r->compute_sec +=
 		    simrate_group_sec(&rate, s->train[i], s->holdout[i]);
+		k = partition_nholder(s->partition, s->rows, i);
+		if (k > 1 && !is_lockstep(s, k))
+			r->compute_sec += handing_sec(s, rate.packs, k);
 		load += s->partition->spec.strategy == STRATEGY_MTP
 			    ? simcost_whole_load(s, &rate, i)
 			    : simcost_load(s, s->rows[i]);
