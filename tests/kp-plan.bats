@@ -117,12 +117,13 @@ l2_values() {
 	sed 's/^\t*//' want | diff got -
 }
 
-@test "a split group has two packs where a whole one has one" {
+@test "a split group has a pack for each holder, and more, where a whole one has one" {
 	round_profile >profile.json
 	plan --param l2=1,2,3 --profile profile.json |
 	    sed -n '/"packs"/,/"schedule"/p' |
 	    tr -d ' \n' >got
-	equal "$(cat got)" '"packs":[[[0,1,2]],[[0,1],[2]]],"split":{"packs":1,"groups":[[0,1]]},"schedule":{'
+	equal "$(cat got)" \
+	    '"packs":[[[0,1,2]],[[0],[1],[2]]],"split":{"packs":0,"groups":[[0,1]]},"schedule":{'
 }
 
 @test "configs of different solvers or views do not share a pack" {
@@ -145,10 +146,10 @@ l2_values() {
 	groups       4: 2 trained, 2 fall back: 1 too few rows, 1 one class
 	workers      2
 	packs        1: 0-2
-	split packs  2: 0,1 2
-	work units   5 an epoch (group, pack, shard)
+	split packs  3: 0 1 2
+	work units   7 an epoch (group, pack, shard)
 	work         810 rows x configs an epoch
-	lower bound  405 (work / workers 405, longest job 304)
+	lower bound  405 (work / workers 405, longest job 180)
 	busiest      456 rows x configs on one worker (x1.126)
 
 	config                  l2

@@ -762,6 +762,28 @@ gap_open(struct gap *g, struct error *err)
 	return g->ledger.journal ? gapturn_open(g, err) : -1;
 }
 
+/* Packs that go from holder to holder would wait at each until it had read its
+ * rows: all read them at once, before anything else. */
+static int
+hold_all_shared(struct gap *g, struct error *err)
+{
+	for (size_t i = 0; i < g->nshared; i++) {
+		struct shared *s = &g->shared[i];
+		const struct plan_pack *packs;
+		size_t n;
+
+		packs = plan_packs(g->plan, s->shard.group, true, &n);
+		if (s->ended)
+			continue;
+		if (gap_hold_shared(g, s, err) ||
+		    held_get(s->held,
+			     &g->plan->space.config[packs[0].config[0]], true,
+			     err) == NULL)
+			return -1;
+	}
+	return 0;
+}
+
 static void
 gap_release(struct gap *g)
 {
@@ -802,6 +824,9 @@ gap_run(const struct gap_options *o, struct error *err)
 				   .start_sec = o->start_sec};
 	g.checkpoint_sec = clock_sec() + o->checkpoint_sec;
 	rc = gap_open(&g, err);
+	if (rc == 0 && plan_is_sequential(g.plan) &&
+	    strategy_few_split(g.plan->partition.spec.strategy))
+		rc = hold_all_shared(&g, err);
 	if (rc == 0)
 		rc = run_units(&g, err);
 	if (rc == 0 && g.stop) {

@@ -61,6 +61,12 @@ strategy_has_group_rows(enum strategy s)
 	return s == STRATEGY_GL;
 }
 
+bool
+strategy_few_split(enum strategy s)
+{
+	return s == STRATEGY_GL || s == STRATEGY_GL_CONSTRAINED;
+}
+
 /* floor(k n / p) for k <= p, without overflow. */
 static uint64_t
 share(uint64_t k, uint64_t n, uint64_t p)

@@ -73,6 +73,10 @@ bool strategy_has_group_rows(enum strategy s);
 /* Whether groups on several workers are trained one at a time, the Sequential
  * ones in steps that all holders take together: dp, sp. */
 bool strategy_one_group(enum strategy s);
+/* Whether few groups are on several workers, which then read their parts of
+ * them before all else, if packs go from one to the other: gl,
+ * gl-constrained. */
+bool strategy_few_split(enum strategy s);
 
 struct partition_spec {
 	enum strategy strategy;

@@ -12,7 +12,7 @@
 #define GOOD 1.002
 /* Of the search for better packs, group by group. */
 #define ROUNDS 3
-#define BUDGET_LEAST 20000
+#define BUDGET_LEAST 10000
 
 /* Under mtp no worker has all configs of a group to compare. */
 static bool
@@ -215,6 +215,17 @@ take_packs(struct plan *p, struct plan *from)
 	plan_drop_packs(&old);
 }
 
+/* For a search that takes about half a hundredth of the run. */
+static uint64_t
+fitting_budget(const struct choice *c)
+{
+	double n = c->least_sec * 5e3;
+
+	if (n < BUDGET_LEAST)
+		return BUDGET_LEAST;
+	return n < SIM_BUDGET ? (uint64_t)n : SIM_BUDGET;
+}
+
 /* Takes the packs that are wished for, if they simulate best so far. */
 static void
 try_wish(struct choice *c, uint32_t (*packs)(void *, uint32_t, uint32_t))
@@ -232,7 +243,7 @@ try_wish(struct choice *c, uint32_t (*packs)(void *, uint32_t, uint32_t))
 	}
 	plansim_of_rows(&ps, &q, c->rows);
 	ps.spec.memory_bytes = c->memory_bytes;
-	sec = simulate_choose(&ps.spec, &q.schedule, &c->budget);
+	sec = simulate_glance(&ps.spec, &q.schedule, &c->budget);
 	plansim_release(&ps);
 	if (sec < c->least_sec) {
 		c->least_sec = sec;
@@ -292,6 +303,7 @@ try_swap(struct choice *c, uint32_t group, uint32_t packs)
 	struct plan q = bare(c->plan);
 	struct plansim ps;
 	struct sim_result r;
+	uint64_t effort;
 
 	if (c->budget == 0)
 		return false;
@@ -304,8 +316,9 @@ try_swap(struct choice *c, uint32_t group, uint32_t packs)
 	plansim_of_rows(&ps, &q, c->rows);
 	ps.spec.memory_bytes = c->memory_bytes;
 	simulate(&ps.spec, &r);
+	effort = sim_effort(&ps.spec, &r);
 	plansim_release(&ps);
-	c->budget -= r.events < c->budget ? r.events : c->budget;
+	c->budget -= effort < c->budget ? effort : c->budget;
 	if (r.estimated || r.makespan_sec >= c->least_sec) {
 		plan_drop_packs(&q);
 		return false;
@@ -366,17 +379,6 @@ improve(struct choice *c)
 	free(g);
 }
 
-/* Events that cost about a hundredth of the run, up to a second. */
-static uint64_t
-improving_budget(double makespan_sec)
-{
-	double n = makespan_sec / 100 * SIM_BUDGET;
-
-	if (n < BUDGET_LEAST)
-		return BUDGET_LEAST;
-	return n < SIM_BUDGET ? (uint64_t)n : SIM_BUDGET;
-}
-
 /* Other schedules for the packs that are taken. */
 static void
 choose_schedule(struct choice *c)
@@ -424,7 +426,7 @@ plan_choose_of_rows(struct plan *p, const struct plansim_rows *rows,
 		try_wish(&c, wish_all);
 	if (c.budget == 0 || c.least_sec <= GOOD * c.work_sec)
 		return c.least_sec;
-	c.budget = improving_budget(c.least_sec);
+	c.budget = fitting_budget(&c);
 	improve(&c);
 	choose_schedule(&c);
 	return c.least_sec;

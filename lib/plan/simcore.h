@@ -127,6 +127,7 @@ struct simrate {
 enum simevent {
 	SIM_TRAIN = UNIT_TRAIN,
 	SIM_SCORE = UNIT_SCORE,
+	SIM_OPEN = 15,	 /* before anything else: rows of split groups */
 	SIM_UPDATE = 16, /* Algebraic: by the owner, when all partials are in */
 	SIM_ENDS
 };

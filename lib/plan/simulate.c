@@ -234,6 +234,8 @@ level(const struct sim *s, uint32_t kind, uint32_t job)
 static int
 level_of(const struct sim *s, const struct simpass *p)
 {
+	if (p->kind == SIM_OPEN)
+		return 3;
 	return p->whole ? -1 : level(s, p->kind, p->job);
 }
 
@@ -289,6 +291,8 @@ end_pass(struct sim *s, uint32_t worker, double now_sec)
 	w->now.there = false;
 	w->busy_sec += now_sec - w->since_sec;
 	p.left_sec = 0;
+	if (p.kind == SIM_OPEN)
+		return;
 	if (p.kind == SIM_UPDATE) {
 		simsum_updated(s, p.job, now_sec);
 		return;
@@ -424,9 +428,39 @@ find_split(struct sim *s)
 	}
 }
 
+/* All workers read their parts of the Sequential groups that are split. */
+static void
+open_split(struct sim *s)
+{
+	double *sec = xcalloc(s->workers, sizeof *sec);
+
+	for (size_t i = 0; i < s->nsplit; i++) {
+		struct simsplit *sp = &s->split[i];
+
+		for (uint32_t k = 0; k < sp->nholder; k++)
+			if (simcost_walks(&sp->packs.pack[0]) &&
+			    !sp->holder[k].streamed)
+				sec[sp->holder[k].worker] +=
+				    load_sec(s, &sp->holder[k]);
+	}
+	for (uint32_t w = 0; w < s->workers; w++) {
+		const struct simpass p = {.there = true,
+					  .whole = true,
+					  .kind = SIM_OPEN,
+					  .total_sec = sec[w],
+					  .left_sec = sec[w]};
+
+		if (sec[w] > 0)
+			take_up(s, w, &p, 0);
+	}
+	free(sec);
+}
+
 static void
 start(struct sim *s)
 {
+	if (strategy_few_split(s->spec->partition->spec.strategy))
+		open_split(s);
 	for (size_t i = 0; i < s->nsplit; i++)
 		begin_jobs(s, &s->split[i], 0);
 	for (uint32_t w = 0; w < s->workers; w++)
@@ -591,27 +625,75 @@ urgent_group(const struct sim_spec *s, double bound_sec)
 	return found;
 }
 
+struct trying {
+	struct sim_spec spec;
+	uint32_t orders; /* how many to try */
+	struct schedule *best;
+	double least_sec;
+	uint64_t *budget;
+};
+
+/* Tries orders and priorities for schedule.urgent as it is; false if that is
+ * enough. */
+static bool
+try_orders(struct trying *t)
+{
+	struct sim_spec *s = &t->spec;
+
+	for (uint32_t i = 0;
+	     i < t->orders && schedule_candidate(i, &s->schedule); i++) {
+		struct sim_result r;
+		uint64_t effort;
+
+		simulate(s, &r);
+		if (r.makespan_sec < t->least_sec) {
+			t->least_sec = r.makespan_sec;
+			*t->best = s->schedule;
+		}
+		effort = sim_effort(s, &r);
+		*t->budget -= effort < *t->budget ? effort : *t->budget;
+		if (r.estimated || *t->budget == 0 ||
+		    r.makespan_sec <= GOOD * fmax(r.bound_sec, r.busiest_sec))
+			return false;
+	}
+	return true;
+}
+
+static double
+choose_of(struct trying *t)
+{
+	struct sim_result r;
+
+	t->spec.unit = NULL;
+	t->least_sec = INFINITY;
+	simulate_bound(&t->spec, &r);
+	t->spec.schedule.urgent = urgent_group(&t->spec, r.bound_sec);
+	if (!try_orders(t) || t->spec.schedule.urgent == SCHEDULE_NONE)
+		return t->least_sec;
+	/* Where it has more packs than holders, they wait for each other. */
+	t->spec.schedule.urgent = SCHEDULE_NONE;
+	try_orders(t);
+	return t->least_sec;
+}
+
 double
 simulate_choose(const struct sim_spec *spec, struct schedule *best,
 		uint64_t *budget)
 {
-	struct sim_spec s = *spec;
-	struct sim_result r;
-	double least = INFINITY;
+	struct trying t = {.spec = *spec,
+			   .orders = UINT32_MAX,
+			   .best = best,
+			   .budget = budget};
 
-	s.unit = NULL;
-	simulate_bound(&s, &r);
-	s.schedule.urgent = urgent_group(&s, r.bound_sec);
-	for (uint32_t i = 0; schedule_candidate(i, &s.schedule); i++) {
-		simulate(&s, &r);
-		if (r.makespan_sec < least) {
-			least = r.makespan_sec;
-			*best = s.schedule;
-		}
-		*budget -= r.events < *budget ? r.events : *budget;
-		if (r.estimated || *budget == 0 ||
-		    r.makespan_sec <= GOOD * fmax(r.bound_sec, r.busiest_sec))
-			break;
-	}
-	return least;
+	return choose_of(&t);
+}
+
+double
+simulate_glance(const struct sim_spec *spec, struct schedule *best,
+		uint64_t *budget)
+{
+	struct trying t = {
+	    .spec = *spec, .orders = 2, .best = best, .budget = budget};
+
+	return choose_of(&t);
 }

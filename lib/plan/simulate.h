@@ -29,9 +29,10 @@
  * meanwhile, as in exec/rung.h.
  *
  * Rows are read, which takes a time for each group, when a worker first needs
- * its shard; a shard for which its
- * memory has no room is read in every pass.  Messages take latency + bytes /
- * bandwidth and no time of a worker.
+ * its shard, or, of split Sequential groups under gl and gl-constrained, before
+ * anything else; a shard for which its memory has no room is read in every
+ * pass.  Messages take latency + bytes / bandwidth, and some time of either
+ * worker.
  */
 
 #include <stdbool.h>
@@ -122,12 +123,22 @@ int simulate(const struct sim_spec *s, struct sim_result *r);
 /* The bounds and compute_sec only. */
 void simulate_bound(const struct sim_spec *s, struct sim_result *r);
 
+/* Events, and a look at every group, in units of about a microsecond. */
+static inline uint64_t
+sim_effort(const struct sim_spec *s, const struct sim_result *r)
+{
+	return r->events + s->ngroup / 16;
+}
+
 /* Simulates several schedules and gives the best and its makespan: the first
- * that reaches the bound, or the shortest.  Tries no other once *budget events
- * have been simulated, which it lowers; one it always tries.  The spec's own
- * is not looked at. */
-#define SIM_BUDGET 1000000 /* about a second */
+ * that reaches the bound, or the shortest.  Tries no other once *budget, which
+ * it lowers by the sim_effort() of each, is used up; one it always tries.  The
+ * spec's own is not looked at. */
+#define SIM_BUDGET 500000 /* about half a second */
 double simulate_choose(const struct sim_spec *s, struct schedule *best,
+		       uint64_t *budget);
+/* The same of the two most likely ones. */
+double simulate_glance(const struct sim_spec *s, struct schedule *best,
 		       uint64_t *budget);
 
 #endif
