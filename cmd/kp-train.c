@@ -179,12 +179,16 @@ open_work(struct plan *plan, const char *operand, struct error *err)
 	d = dataset_open(where, err);
 	if (d == NULL)
 		return NULL;
-	if (dataset ? make_plan(plan, d, err)
-		    : partition_check(&plan->partition, d, err)) {
-		dataset_free(d);
-		return NULL;
-	}
-	return d;
+	if (dataset && make_plan(plan, d, err) == 0)
+		return d;
+	if (!dataset && partition_check(&plan->partition, d, err) == 0)
+		return d;
+	if (!dataset)
+		error_context(err, "%s",
+			      strcmp(operand, "-") == 0 ? "standard input"
+							: operand);
+	dataset_free(d);
+	return NULL;
 }
 
 /* The plan on stdout, and on stderr the pipe that makes it. */

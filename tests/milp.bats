@@ -69,8 +69,8 @@ unit() {
 }
 
 @test "an instance too large to solve is refused" {
-	kp-partition -p 60 data >part
-	fails 2 "kp-plan: --emit-lp: too large for a linear program: 2 groups x 2 packs x 60 workers are more than 200" \
+	kp-partition -p 120 data >part
+	fails 2 "kp-plan: --emit-lp: too large for a linear program: 2 groups x 1 packs x 120 workers are more than 200" \
 	    kp-plan --learner logistic --param l2=0.1,0.01 --emit-lp lp part
 	[ ! -e lp ]
 	fails 2 "kp-plan: --emit-lp does not go with --pilot" \

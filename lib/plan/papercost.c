@@ -70,6 +70,8 @@ idle(enum strategy strategy, const struct papercost_spec *s)
 {
 	const struct papercost_units *u = &s->unit;
 	double sh = s->configs * s->epochs, job;
+	/* One worker waits for nobody. */
+	double sync = s->workers > 1 || s->form == PAPER_PRINTED ? u->sync : 0;
 
 	switch (strategy) {
 	case STRATEGY_GTP:
@@ -81,9 +83,9 @@ idle(enum strategy strategy, const struct papercost_spec *s)
 		return u->disk * s->rows_max +
 		       s->epochs * (u->memory * s->rows_max + largest(s));
 	case STRATEGY_DP:
-		return u->sync * sh * reductions(s);
+		return sync * sh * reductions(s);
 	default:
-		return u->sync * s->epochs;
+		return sync * s->epochs;
 	}
 }
 

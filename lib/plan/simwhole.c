@@ -218,8 +218,12 @@ score_pass(struct sim *s, struct simworker *w, const struct sim_pack *what,
 		w->last = false;
 	p->kind = is_merged(s, p->job) ? UNIT_TRAIN : UNIT_SCORE;
 	p->epoch = simcost_before(s->spec, what) + w->epoch;
-	p->rows = s->spec->holdout[p->job];
-	account(s, p, simcost_score(s->spec, what, pass, p->rows), 0);
+	/* Joined to training, of which the rows are told. */
+	p->rows = is_merged(s, p->job) ? 0 : s->spec->holdout[p->job];
+	account(s, p,
+		simcost_score(s->spec, what, pass,
+			      s->spec->holdout[p->job]),
+		0);
 }
 
 static void

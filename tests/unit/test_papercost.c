@@ -88,6 +88,12 @@ corrected(void)
 	CHECK_BITS(c.network, 2 * 6 * 3);
 	papercost_of(STRATEGY_DP, &s, &even, &c);
 	CHECK_BITS(c.network, 2 * 6 * 11 * 3);
+	s.unit = (struct papercost_units){.sync = 1};
+	papercost_of(STRATEGY_DP, &s, &even, &c);
+	CHECK_BITS(c.idle, 6 * 11);
+	s.workers = 1;
+	papercost_of(STRATEGY_DP, &s, &even, &c);
+	CHECK_BITS(c.idle, 0);
 }
 
 /* Graham's bound: a list schedule takes at most average + (1 - 1/p) longest. */
