@@ -139,7 +139,7 @@ plan() {
 beside() {
 	kp-report --against "$1.$2.sim" run | awk '
 	NR <= 2 { printf "%s %s %s ", $3, $8, $12; sec[NR] = $3 }
-	END { print sec[1] > 0 ? sec[2] / sec[1] : 0 }' >>"$1.$2.beside"
+	END { print (sec[1] > 0 ? sec[2] / sec[1] : 0) }' >>"$1.$2.beside"
 }
 
 column() {
