@@ -13,9 +13,9 @@
 #include "plan/costtext.h"
 #include "plan/explain.h"
 #include "plan/milp.h"
+#include "plan/planchoice.h"
 #include "plan/planopt.h"
 #include "plan/shardfit.h"
-#include "plan/plansim.h"
 
 #define PARTITION_BYTES_MAX ((size_t)1 << 24)
 

@@ -16,8 +16,8 @@
 #include "exec/shardwalk.h"
 #include "plan/groupweight.h"
 #include "plan/partitionopt.h"
+#include "plan/planchoice.h"
 #include "plan/planopt.h"
-#include "plan/plansim.h"
 #include "plan/shardfit.h"
 
 static const char *output, *data, *trials, *blocks;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "plan/planchoice.h"
 #include "plan/planpack.h"
 #include "plan/simcore.h"
 

@@ -76,7 +76,7 @@ struct plan {
  * holders if configs are Sequential; not where all holders are at one pack at
  * a time (strategy_one_group()).  Where the partition is by a rule, all
  * split groups are as the one on the most workers.  Under mtp packs are of one
- * config.  The schedule becomes the default one.  plan_choose() (plansim.h)
+ * config.  The schedule becomes the default one.  plan_choose() (planchoice.h)
  * finds better ones. */
 void plan_make_packs(struct plan *p);
 /* Makes every pack as wide as pack_width lets it, in one set for all groups.

@@ -112,7 +112,7 @@ int plan_options_space(const struct plan_options *o, const struct schema *sc,
 /* Makes the plan for a dataset of this schema cut by a partition of it.  The
  * partition is moved into the plan and left empty, whatever happens. EXIT_USAGE
  * if the options make no sense or do not fit the dataset's task; the plan then
- * holds nothing.  Where groups are split, plan_choose() (plansim.h)
+ * holds nothing.  Where groups are split, plan_choose() (planchoice.h)
  * should follow. */
 int plan_build(struct plan *p, const struct plan_options *o,
 	       const struct schema *s, struct partition *taken,

@@ -281,8 +281,8 @@ plan_make_packs_as(struct plan *p, const struct pack_wish *w)
 	set_of(p, &c, width, 1);
 	find_split(&s);
 	if (p->nsplit == 0)
-		p->split_set = set_of(p, &c, width,
-				      w->packs(w->ctx, SCHEDULE_NONE, most));
+		p->split_set =
+		    set_of(p, &c, width, w->packs(w->ctx, SCHEDULE_NONE, most));
 	for (size_t i = 0; i < p->nsplit; i++) {
 		struct plan_split *g = &p->split[i];
 

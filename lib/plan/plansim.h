@@ -39,15 +39,6 @@ void plansim_of_rows(struct plansim *ps, const struct plan *p,
 		     const struct plansim_rows *rows);
 void plansim_release(struct plansim *ps);
 
-/* Makes the packs of split groups, and finds the schedule, that simulate best:
- * the more packs, the more can go on at a time, but each pack costs the rows
- * anew. */
-void plan_choose(struct plan *p, const struct schema *s,
-		 const struct index *ix);
-/* Returns the makespan. */
-double plan_choose_of_rows(struct plan *p, const struct plansim_rows *rows,
-			   uint64_t memory_bytes);
-
 /* Lower bounds of the makespan, in seconds: with the plan's packs, and with
  * the widest packs there could be in their place. */
 struct plan_bounds {

@@ -646,13 +646,17 @@ try_orders(struct trying *t)
 		uint64_t effort;
 
 		simulate(s, &r);
+		if (r.estimated) {
+			*t->best = s->schedule;
+			return false;
+		}
 		if (r.makespan_sec < t->least_sec) {
 			t->least_sec = r.makespan_sec;
 			*t->best = s->schedule;
 		}
 		effort = sim_effort(s, &r);
 		*t->budget -= effort < *t->budget ? effort : *t->budget;
-		if (r.estimated || *t->budget == 0 ||
+		if (*t->budget == 0 ||
 		    r.makespan_sec <= GOOD * fmax(r.bound_sec, r.busiest_sec))
 			return false;
 	}

@@ -130,10 +130,10 @@ sim_effort(const struct sim_spec *s, const struct sim_result *r)
 	return r->events + s->ngroup / 16;
 }
 
-/* Simulates several schedules and gives the best and its makespan: the first
- * that reaches the bound, or the shortest.  Tries no other once *budget, which
- * it lowers by the sim_effort() of each, is used up; one it always tries.  The
- * spec's own is not looked at. */
+/* Simulates several schedules and gives the best and its makespan (infinite if
+ * that is only estimated): the first that reaches the bound, or the shortest.
+ * Tries no other once *budget, which it lowers by the sim_effort() of each, is
+ * used up; one it always tries.  The spec's own is not looked at. */
 #define SIM_BUDGET 500000 /* about half a second */
 double simulate_choose(const struct sim_spec *s, struct schedule *best,
 		       uint64_t *budget);

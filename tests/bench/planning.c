@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "plan/groupweight.h"
+#include "plan/planchoice.h"
 
 struct shape {
 	size_t ngroup;
