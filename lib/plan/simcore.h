@@ -5,7 +5,8 @@
  * simcore - what the parts of the simulation share: simulate.c has the loop,
  * simwalk.c and simsum.c follow the jobs of split groups (Sequential; the
  * others), simwhole.c makes the units of whole groups, simlock.c does dp,
- * simcost.c says what things cost.  For these files only.
+ * simcost.c says what things cost, simchoice.c tries schedules.  For these
+ * files only.
  */
 
 #include "plan/simheap.h"
