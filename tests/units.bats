@@ -35,8 +35,7 @@ train() {
 
 # once_an_epoch UNITS [sums]: every (group, pack) passes over each row of its
 # group once an epoch; sums: scores are of configs that have ended, and beside
-# that.  Of small whole groups epochs are not told apart, and the rows of
-# scores not told.
+# that.  Of small whole groups epochs are not told apart, nor such scores.
 once_an_epoch() {
 	awk -F '[ ,]' -v sums="${2:+1}" '
 	FNR == NR { n[substr($1, 2)]++; next }
@@ -51,8 +50,7 @@ once_an_epoch() {
 			group = a[1]
 			joined = n[group] <= 2000 && !(group in apart)
 			if (joined && (total[k] > last[k] * n[group] ||
-			    total[k] < last[k] * n[group] / 2 ||
-			    !sums && total[k] % last[k] != 0))
+			    !sums && total[k] < last[k] * n[group]))
 				print k, "has", total[k], "in", last[k]
 			for (e = 1; !joined && e <= last[k]; e++)
 				if (rows[k, e] != n[group] &&

@@ -39,15 +39,12 @@ ledger_unit(struct ledger *l, const struct unit *u, bool joins)
 	uint64_t sent = l->transport->ops->bytes_sent(l->transport);
 	struct unit *last = &l->unit;
 	double now = ledger_now(l);
-	/* A joined unit is one of training. */
-	uint64_t rows = joins && u->kind == UNIT_SCORE ? 0 : u->rows;
 
 	if (!l->has_unit || !joins || last->kind == UNIT_LOAD ||
 	    last->group != u->group || last->pack != u->pack ||
 	    now - last->start_sec > UNIT_SEC) {
 		ledger_close_unit(l);
 		*last = *u;
-		last->rows = rows;
 		if (last->start_sec < l->end_sec)
 			last->start_sec = l->end_sec;
 		if (joins)
@@ -56,7 +53,7 @@ ledger_unit(struct ledger *l, const struct unit *u, bool joins)
 		l->has_unit = true;
 	} else {
 		last->epoch = u->epoch;
-		last->rows += rows;
+		last->rows += u->rows;
 	}
 	last->end_sec = l->end_sec = now;
 	last->bytes_sent += sent - l->sent_bytes;

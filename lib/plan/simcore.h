@@ -194,6 +194,9 @@ bool simcost_scores(const struct sim_spec *s, const struct sim_pack *p,
 /* How many of these are of all metrics: the last ones. */
 uint32_t simcost_full_scores(const struct sim_spec *s,
 			     const struct sim_pack *p);
+/* All of them. */
+uint32_t simcost_score_count(const struct sim_spec *s,
+			     const struct sim_pack *p);
 /* Seconds of that. */
 double simcost_score(const struct sim_spec *s, const struct sim_pack *p,
 		     uint32_t pass, uint64_t holdout);

@@ -160,8 +160,8 @@ simcost_message(const struct sim_spec *s, struct sim_result *r, double bytes)
 
 /* --- of a whole group --- */
 
-static uint32_t
-score_count(const struct sim_spec *s, const struct sim_pack *p)
+uint32_t
+simcost_score_count(const struct sim_spec *s, const struct sim_pack *p)
 {
 	return simcost_walks(p) ? simcost_passes(s, p) + p->last
 				: simcost_full_scores(s, p);
@@ -177,7 +177,7 @@ score_row_sec(const struct sim_spec *s, const struct sim_pack *p)
 	if (!simcost_walks(p))
 		return full > p->last ? c->full_sec[p->width - 1] : 0;
 	return full * c->full_sec[p->width - 1] +
-	       (score_count(s, p) - full) * c->score_sec[p->width - 1];
+	       (simcost_score_count(s, p) - full) * c->score_sec[p->width - 1];
 }
 
 double
@@ -189,7 +189,7 @@ simcost_job(const struct sim_spec *s, const struct sim_pack *p, uint64_t train,
 
 	if (holdout == 0)
 		return sec;
-	return sec + score_count(s, p) * p->cost->unit_sec +
+	return sec + simcost_score_count(s, p) * p->cost->unit_sec +
 	       (double)holdout * score_row_sec(s, p);
 }
 
@@ -215,7 +215,7 @@ simrate_set(struct simrate *r, const struct sim_spec *s, struct sim_packs packs)
 		double train = n * share * c->row_sec[p->width - 1];
 		double holdout = score_row_sec(s, p);
 		double unit = n * (c->unit_sec + simcost_update(p));
-		double score = score_count(s, p) * c->unit_sec;
+		double score = simcost_score_count(s, p) * c->unit_sec;
 
 		if (!simcost_walks(p))
 			holdout += n * share * c->score_sec[p->width - 1];
@@ -226,7 +226,7 @@ simrate_set(struct simrate *r, const struct sim_spec *s, struct sim_packs packs)
 		r->score_unit_sec += score;
 		r->passes += n;
 		r->units += n;
-		r->scores += score_count(s, p);
+		r->scores += simcost_score_count(s, p);
 		simchain_add(&chain[0], p, train);
 		simchain_add(&chain[1], p, holdout);
 		simchain_add(&chain[2], p, unit + score);

@@ -200,6 +200,8 @@ train_pass(struct sim *s, struct simworker *w, const struct sim_pack *what,
 	p->kind = UNIT_TRAIN;
 	p->epoch = simcost_before(s->spec, what) + w->epoch;
 	p->rows = times * (train + (simcost_walks(what) ? 0 : holdout));
+	if (is_merged(s, p->job))
+		p->rows += simcost_score_count(s->spec, what) * holdout;
 	account(s, p, sec, load);
 	w->scoring = !is_merged(s, p->job) && holdout > 0 &&
 		     simcost_scores(s->spec, what, w->epoch);
@@ -218,12 +220,8 @@ score_pass(struct sim *s, struct simworker *w, const struct sim_pack *what,
 		w->last = false;
 	p->kind = is_merged(s, p->job) ? UNIT_TRAIN : UNIT_SCORE;
 	p->epoch = simcost_before(s->spec, what) + w->epoch;
-	/* Joined to training, of which the rows are told. */
-	p->rows = is_merged(s, p->job) ? 0 : s->spec->holdout[p->job];
-	account(s, p,
-		simcost_score(s->spec, what, pass,
-			      s->spec->holdout[p->job]),
-		0);
+	p->rows = s->spec->holdout[p->job];
+	account(s, p, simcost_score(s->spec, what, pass, p->rows), 0);
 }
 
 static void

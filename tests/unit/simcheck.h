@@ -32,6 +32,7 @@ struct simcheck_shard {
 struct simcheck_job {
 	uint32_t nshard;
 	bool walks, merged, lockstep;
+	uint64_t score_rows; /* merged: in its one unit */
 	struct simcheck_shard *shard;
 	uint32_t open;		     /* shard of which rows are left, or none */
 	uint32_t epoch;		     /* the latest of any unit */
@@ -72,6 +73,17 @@ simcheck_passes(const struct sim_spec *s, const struct sim_pack *p)
 	return p->passes > 0 ? p->passes : s->epochs;
 }
 
+/* How often its hold-out rows are scored beside passes. */
+static inline uint64_t
+simcheck_scores(const struct sim_spec *s, const struct sim_pack *p)
+{
+	uint32_t n = simcheck_passes(s, p);
+
+	if (p->cost->pattern == PATTERN_SEQUENTIAL)
+		return n + p->last;
+	return p->ends == 0 ? 1 : p->ends < n ? p->ends : n;
+}
+
 static inline void
 simcheck_job_init(struct simcheck *c, struct simcheck_job *j, uint32_t g,
 		  const struct sim_pack *p)
@@ -87,6 +99,8 @@ simcheck_job_init(struct simcheck *c, struct simcheck_job *j, uint32_t g,
 		    pt->spec.strategy != STRATEGY_DP;
 	j->lockstep = j->nshard > 1 && (pt->spec.strategy == STRATEGY_DP ||
 					pt->spec.strategy == STRATEGY_SP);
+	if (j->merged)
+		j->score_rows = simcheck_scores(s, p) * s->holdout[g];
 	j->open = SIMCHECK_NONE;
 	j->shard = xcalloc(j->nshard, sizeof *j->shard);
 	for (uint32_t k = 0; k < j->nshard; k++) {
@@ -135,7 +149,8 @@ simcheck_rows(struct simcheck *c, struct simcheck_job *j, const struct unit *u)
 {
 	struct simcheck_shard *h = &j->shard[u->shard];
 	uint32_t epochs = j->merged ? h->epochs_all : 1;
-	uint64_t want = h->train + (j->walks ? 0 : h->holdout);
+	uint64_t want =
+	    epochs * (h->train + (j->walks ? 0 : h->holdout)) + j->score_rows;
 	bool score = u->kind == UNIT_SCORE;
 	bool last = u->epoch == h->epoch + (score ? 0 : epochs);
 
@@ -149,9 +164,9 @@ simcheck_rows(struct simcheck *c, struct simcheck_job *j, const struct unit *u)
 	}
 	h->trained += u->rows;
 	j->open = u->shard;
-	if (h->trained > want * epochs)
+	if (h->trained > want)
 		simcheck_complain(c, u, "rows twice");
-	if (h->trained < want * epochs)
+	if (h->trained < want)
 		return;
 	j->open = SIMCHECK_NONE;
 	h->trained = 0;

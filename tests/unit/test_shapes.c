@@ -315,7 +315,8 @@ convergence(void)
 	static const enum shape_learner learner[] = {LBFGS, SGD, MLP};
 	struct setting s = standard;
 
-	s.rows = 1e4;
+	/* No group whose units are joined, scores and all. */
+	s.rows = 1e6;
 	EACH_WORKERS(s)
 	for (size_t i = 0; i < 3; i++) {
 		struct cost_rows rows;
