@@ -459,14 +459,17 @@ big() {
 @test "an interrupt leaves nothing" {
 	mkfifo pipe
 	kp-featurize -o data --label y pipe 2>err &
+	local pid=$! status=0
 	{
 		echo y,x
 		echo 1,2
-		kill -INT $!
+		kill -INT "$pid"
 		sleep 0.2
 		echo 3,4
 	} >pipe
-	run wait $!
+	wait "$pid" || status=$?
+	[ "$status" -eq 7 ]
+	equal "$(<err)" "kp-featurize: interrupted"
 	equal "$(echo data*)" 'data*'
 }
 
