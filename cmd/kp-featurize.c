@@ -21,9 +21,9 @@ struct arguments {
 	const char *positive, *positive_if, *task;
 	const char *missing, *missing_label, *bad_number, *inf, *ragged;
 	const char *delimiter, *quote, *format, *schema;
-	bool no_header, trim, quiet;
+	bool no_header, trim, quiet, json;
 	double holdout, test, holdout_last;
-	int64_t seed, hash_bits;
+	int64_t seed;
 };
 
 static volatile sig_atomic_t stop;
@@ -68,6 +68,8 @@ static const struct opt options[] = {
     {"datetime", 0, OPT_LIST, &args.o.columns.datetime, "COL[=FMT]",
      "a date: gives month, weekday, hour and day", 0, 0},
     {"drop", 0, OPT_LIST, &args.o.columns.drop, "A,B", "no features", 0, 0},
+    {"cross", 0, OPT_LIST, &args.o.columns.cross, "A,B",
+     "a category of these categories together", 0, 0},
     {"weight", 0, OPT_STRING, &args.o.columns.weight, "COL", "row weights", 0,
      0},
     {"schema", 0, OPT_STRING, &args.schema, "FILE",
@@ -110,14 +112,22 @@ static const struct opt options[] = {
     {"inf", 0, OPT_STRING, &args.inf, "WHAT",
      "numbers that are not finite: error or missing", 0, 0},
     {NULL, 0, OPT_HEADING, NULL, NULL, "Storing", 0, 0},
-    {"hash-bits", 0, OPT_INT, &args.hash_bits, "N",
-     "keep hashes of so many bits, not values (0: values)", 0, 64},
+    {"hash-bits", 0, OPT_LIST, &args.o.columns.hash_bits, "[COL=]N",
+     "keep hashes of so many bits, not values (0: values)", 0, 0},
+    {"max-values", 0, OPT_LIST, &args.o.columns.max_values, "[COL=]N",
+     "keep the N most frequent values of a group, the\n"
+     "others as one (0: all)",
+     0, 0},
+    {"min-count", 0, OPT_LIST, &args.o.columns.min_count, "[COL=]N",
+     "keep values of N training rows of a group", 0, 0},
     {"block-size", 0, OPT_BYTES, &args.o.block_bytes, "S",
      "bytes of a block (default group / 64, at most 4M)", 0, 0},
     {"memory", 0, OPT_BYTES, &args.o.memory_bytes, "S",
      "beyond it rows go to --tmpdir", 0, 0},
     {"tmpdir", 0, OPT_STRING, &args.o.tmpdir, "DIR",
      "for temporary files (default $TMPDIR or /tmp)", 0, 0},
+    {"json", 0, OPT_FLAG, &args.json, NULL,
+     "summary as JSON on standard output", 0, 0},
     {"quiet", 'q', OPT_FLAG, &args.quiet, NULL, "no summary", 0, 0},
     {0},
 };
@@ -313,7 +323,10 @@ refuse_beside_libsvm(const struct arguments *a)
 	    {"no-header", a->no_header},
 	    {"rename-headers", a->o.rename_headers},
 	    {"ragged", strcmp(a->ragged, "error") != 0},
-	    {"hash-bits", a->hash_bits != 0},
+	    {"cross", a->o.columns.cross.n > 0},
+	    {"hash-bits", a->o.columns.hash_bits.n > 0},
+	    {"max-values", a->o.columns.max_values.n > 0},
+	    {"min-count", a->o.columns.min_count.n > 0},
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
@@ -370,7 +383,6 @@ set_rules(const struct arguments *a, struct schema *s)
 	else if (strcmp(a->ragged, "error") != 0)
 		dief(EXIT_USAGE, "--ragged: not error, pad or skip: \"%s\"",
 		     a->ragged);
-	s->hash_bits = (uint32_t)a->hash_bits;
 }
 
 static void
@@ -453,7 +465,10 @@ refuse_beside_schema(const struct arguments *a)
 	    {"test", !isnan(a->test)},
 	    {"holdout-last", !isnan(a->holdout_last)},
 	    {"seed", a->seed != 1},
-	    {"hash-bits", a->hash_bits != 0},
+	    {"cross", c->cross.n > 0},
+	    {"hash-bits", c->hash_bits.n > 0},
+	    {"max-values", c->max_values.n > 0},
+	    {"min-count", c->min_count.n > 0},
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
@@ -473,6 +488,10 @@ release_lists(struct featurize_columns *c)
 	opt_list_release(&c->float64);
 	opt_list_release(&c->categorical);
 	opt_list_release(&c->datetime);
+	opt_list_release(&c->cross);
+	opt_list_release(&c->hash_bits);
+	opt_list_release(&c->max_values);
+	opt_list_release(&c->min_count);
 }
 
 static void
@@ -529,7 +548,12 @@ run(const struct arguments *a, struct schema *s)
 	progress_free(a->o.progress);
 	if (ret < 0)
 		die(&err);
-	if (!is_quiet()) {
+	if (a->json) {
+		summary_json(s, &report, a->o.output, &text);
+		if (io_write_all(STDOUT_FILENO, text.buf, text.len,
+				 "standard output", &err) < 0)
+			die(&err);
+	} else if (!is_quiet()) {
 		summary_text(s, &report, a->o.output, &text);
 		fputs(text.buf, stderr);
 	}

@@ -805,7 +805,7 @@ summary() {
 	big 3000
 	run kp-featurize -o data --label y --group-by g --hash-bits 8 big.csv
 	[ "$status" -eq 0 ]
-	[[ $output == *"hashes    3,000 values of 8 bits, "*" share theirs with another of the group ("*" %)"* ]]
+	[[ $output == *"  hashes    id                       8 bits: 3,000 values, "*" hashes ("*" expected), "*" share theirs ("*" %)"* ]]
 }
 
 @test "--schema reads a new file as the first was read" {

@@ -5,7 +5,9 @@
 #include <string.h>
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "data/cross.h"
 #include "data/datetime.h"
+#include "data/vocabulary.h"
 
 /* Options that name columns; the bit of an option is 1 << its number. */
 enum claim {
@@ -397,4 +399,16 @@ columns_features(struct schema *s)
 		add_feature(s, c, ".hour", DT_HOUR);
 		add_feature(s, c, ".day", DT_DAY);
 	}
+}
+
+int
+columns_categories(struct schema *s, const struct featurize_columns *c,
+		   const char *file, struct error *err)
+{
+	const struct vocabulary_options o = {&c->hash_bits, &c->max_values,
+					     &c->min_count};
+
+	if (cross_features(s, &c->cross, file, err) < 0)
+		return -1;
+	return vocabulary_set(s, &o, file, err);
 }

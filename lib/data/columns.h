@@ -20,7 +20,11 @@ int columns_name(struct schema *s, const struct featurize_options *o,
 /* The columns of libsvm input: the numbers of the features grouped by. */
 int columns_libsvm(struct schema *s, const struct opt_list *group_by,
 		   struct error *err);
-/* The features of s->column, whose types are known by now. */
+/* The features of s->column, whose types are known by now, but for crosses. */
 void columns_features(struct schema *s);
+/* Crosses, and which values of categories are kept; file is the first, for
+ * messages.  Errors as those of columns_name(). */
+int columns_categories(struct schema *s, const struct featurize_columns *c,
+		       const char *file, struct error *err);
 
 #endif

@@ -4,17 +4,18 @@
 #include <string.h>
 #include "base/hash.h"
 #include "base/mem.h"
+#include "data/vocabulary.h"
 
 void
 dictionary_init(struct dictionary *d, const struct intern *values,
-		uint32_t hash_bits)
+		const struct schema *s, size_t i)
 {
 	size_t n = values->nentry + 1;
 
 	*d = (struct dictionary){.values = values, .round = 1};
-	d->hash_mask = hash_bits && hash_bits < 64
-			   ? (UINT64_C(1) << hash_bits) - 1
-			   : UINT64_MAX;
+	d->feature = &s->feature[i];
+	d->hash_bits = schema_hash_bits(s, i);
+	d->hash_mask = schema_hash_mask(s, i);
 	d->seen = xcalloc(n, sizeof(*d->seen));
 	d->local = xcalloc(n, sizeof(*d->local));
 }
@@ -94,8 +95,9 @@ compare_values(const void *a, const void *b)
 
 /* Gives codes in order; under hash_bits equal hashes get one code. */
 static uint32_t
-give_codes(struct dictionary *d, bool hashed, uint64_t *collided)
+give_codes(struct dictionary *d, uint64_t *collided)
 {
+	bool hashed = d->hash_bits > 0;
 	uint32_t ncode = 0;
 	bool shared = false;
 
@@ -113,35 +115,88 @@ give_codes(struct dictionary *d, bool hashed, uint64_t *collided)
 	return ncode;
 }
 
+/* Gives codes anew to ncode values or hashes, of which not all may stay; how
+ * many do. */
+static uint32_t
+limit_codes(struct dictionary *d, uint32_t ncode)
+{
+	uint64_t *count;
+	uint32_t *to, kept;
+
+	if (!schema_is_limited(d->feature))
+		return ncode;
+	count = xcalloc(ncode + 1, sizeof(*count));
+	to = xcalloc(ncode + 1, sizeof(*to));
+	for (size_t i = 0; i < d->nvalue; i++)
+		count[d->code[d->value[i].local]] += d->value[i].count;
+	kept = vocabulary_keep(d->feature, count, ncode, to);
+	for (size_t i = 0; i < d->nvalue; i++)
+		d->code[i] = to[d->code[i]];
+	free(count);
+	free(to);
+	return kept;
+}
+
+/* The values of the first `kept` codes, one each. */
 static void
-put_values(const struct dictionary *d, struct feature_facts *f, struct arena *a)
+put_values(const struct dictionary *d, uint32_t kept, struct feature_facts *f,
+	   struct arena *a)
 {
 	uint64_t end = 0;
 	char *value;
 
 	for (size_t i = 0; i < d->nvalue; i++)
-		end += d->value[i].n;
+		if (d->code[d->value[i].local] < kept)
+			end += d->value[i].n;
 	f->value_end = arena_alloc(a, f->nvalue * sizeof(*f->value_end));
 	f->value = value = arena_alloc(a, (size_t)end + 1);
 	end = 0;
 	for (size_t i = 0; i < d->nvalue; i++) {
-		if (d->value[i].n)
-			memcpy(value + end, d->value[i].p, d->value[i].n);
-		end += d->value[i].n;
-		f->value_end[i] = end;
+		const struct dictionary_value *v = &d->value[i];
+		uint32_t code = d->code[v->local];
+
+		if (code >= kept)
+			continue;
+		if (v->n)
+			memcpy(value + end, v->p, v->n);
+		end += v->n;
+		f->value_end[code] = end;
 	}
+	if (f->other)
+		f->value_end[kept] = end;
 	value[end] = '\0';
 }
 
-void
-dictionary_finish(struct dictionary *d, struct feature_facts *f, bool hashed,
-		  struct arena *a, uint64_t *collided)
+static void
+add_to_tally(const struct dictionary *d, const struct feature_facts *f,
+	     uint32_t ncode, struct value_tally *t)
 {
-	*collided = 0;
+	uint32_t kept = f->nvalue - f->other;
+
+	t->values += d->nvalue;
+	t->kept += kept;
+	for (uint32_t i = 0; i < f->nvalue; i++)
+		t->rows += f->count[i];
+	t->other_rows += f->other ? f->count[kept] : 0;
+	if (d->hash_bits == 0)
+		return;
+	t->buckets += ncode;
+	t->expected += vocabulary_expected(d->nvalue, d->hash_bits);
+}
+
+void
+dictionary_finish(struct dictionary *d, struct feature_facts *f,
+		  struct arena *a, struct value_tally *t)
+{
+	uint32_t ncode, kept;
+
 	if (d->nvalue > 1)
 		qsort(d->value, d->nvalue, sizeof(*d->value), compare_values);
 	mem_grow(&d->code, &d->code_cap, d->nvalue + 1, sizeof(*d->code));
-	f->nvalue = give_codes(d, hashed, collided);
+	ncode = give_codes(d, &t->collided);
+	kept = limit_codes(d, ncode);
+	f->other = kept < ncode;
+	f->nvalue = kept + f->other;
 	f->count = arena_calloc(a, f->nvalue, sizeof(*f->count));
 	f->hash = arena_calloc(a, f->nvalue, sizeof(*f->hash));
 	for (size_t i = 0; i < d->nvalue; i++) {
@@ -150,8 +205,11 @@ dictionary_finish(struct dictionary *d, struct feature_facts *f, bool hashed,
 		f->count[code] += d->value[i].count;
 		f->hash[code] = d->value[i].hash;
 	}
-	if (!hashed)
-		put_values(d, f, a);
+	if (f->other)
+		f->hash[kept] = UINT64_MAX;
+	if (d->hash_bits == 0)
+		put_values(d, kept, f, a);
+	add_to_tally(d, f, ncode, t);
 }
 
 /* --- sparse --- */

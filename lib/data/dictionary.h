@@ -25,6 +25,8 @@ struct dictionary_value {
 
 struct dictionary {
 	const struct intern *values; /* of all groups */
+	const struct schema_feature *feature;
+	uint32_t hash_bits; /* 0: by values */
 	uint64_t hash_mask;
 	uint32_t round;	    /* of the group */
 	uint32_t *seen;	    /* [values->nentry] round in which met last */
@@ -38,9 +40,9 @@ struct dictionary {
 	size_t code_cap;
 };
 
-/* values must have all its entries by now. */
+/* For feature i.  values must have all its entries by now. */
 void dictionary_init(struct dictionary *d, const struct intern *values,
-		     uint32_t hash_bits);
+		     const struct schema *s, size_t i);
 void dictionary_release(struct dictionary *d);
 void dictionary_reset(struct dictionary *d);
 
@@ -60,10 +62,21 @@ dictionary_code(const struct dictionary *d, uint32_t number)
 }
 uint32_t dictionary_local_bytes(struct dictionary *d, const char *p, size_t n);
 
+/* What became of values. */
+struct value_tally {
+	uint64_t values;   /* different ones */
+	uint64_t buckets;  /* under hash_bits: different hashes of them */
+	uint64_t collided; /* ... values that share theirs with another */
+	double expected;   /* ... buckets, were hashes random */
+	uint64_t kept;	   /* values, or hashes, kept under the limits */
+	uint64_t rows, other_rows; /* training rows with a value; not kept */
+};
+
 /* Orders the values and fills f's dictionary from the arena.  Values that
- * share a hash under hash_bits become one; *collided is how many did. */
+ * share a hash under hash_bits become one, and those beyond the limits too.
+ * Adds to t what did. */
 void dictionary_finish(struct dictionary *d, struct feature_facts *f,
-		       bool hashed, struct arena *a, uint64_t *collided);
+		       struct arena *a, struct value_tally *t);
 
 /* The same for the indices of sparse rows, with their moments. */
 struct sparse_value {

@@ -61,7 +61,7 @@ uint32_t
 facts_code(const struct feature_facts *f, uint64_t hash, const char *p,
 	   size_t n)
 {
-	uint32_t low = 0, high = f->nvalue;
+	uint32_t low = 0, high = f->nvalue - f->other;
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
@@ -74,7 +74,7 @@ facts_code(const struct feature_facts *f, uint64_t hash, const char *p,
 		else
 			high = mid;
 	}
-	return CODE_UNSEEN;
+	return f->other ? f->nvalue - 1 : CODE_UNSEEN;
 }
 
 uint32_t
@@ -97,29 +97,46 @@ facts_sparse_code(const struct feature_facts *f, uint32_t index)
 
 /* --- writing --- */
 
-static void
-put_category(struct strbuf *sb, const struct feature_facts *f, bool hashed)
+/* How the dictionary of feature i is stored. */
+struct storing {
+	bool hashed, limited;
+};
+
+static struct storing
+storing_of(const struct schema *s, size_t i)
 {
+	return (struct storing){schema_hash_bits(s, i) != 0,
+				schema_is_limited(&s->feature[i])};
+}
+
+static void
+put_category(struct strbuf *sb, const struct feature_facts *f,
+	     struct storing how)
+{
+	uint32_t n = f->nvalue - f->other;
 	uint64_t *length, bytes = 0;
 
+	put_u64(sb, f->nvalue);
+	if (how.limited)
+		put_u8(sb, f->other);
 	narrow_put(sb, f->count, f->nvalue);
-	if (hashed) {
-		put_u64s(sb, f->hash, f->nvalue);
+	if (how.hashed) {
+		put_u64s(sb, f->hash, n);
 		return;
 	}
-	length = xmalloc(f->nvalue * sizeof(*length));
-	for (uint32_t i = 0; i < f->nvalue; i++) {
+	length = xmalloc(n * sizeof(*length));
+	for (uint32_t i = 0; i < n; i++) {
 		length[i] = f->value_end[i] - bytes;
 		bytes = f->value_end[i];
 	}
-	narrow_put(sb, length, f->nvalue);
+	narrow_put(sb, length, n);
 	strbuf_add(sb, f->value, (size_t)bytes);
 	free(length);
 }
 
 static void
 put_feature(struct strbuf *sb, const struct feature_facts *f,
-	    enum feature_kind kind, bool hashed)
+	    enum feature_kind kind, struct storing how)
 {
 	put_u8(sb, (uint8_t)kind);
 	put_u64(sb, f->present);
@@ -133,8 +150,7 @@ put_feature(struct strbuf *sb, const struct feature_facts *f,
 		put_f64(sb, f->max);
 		break;
 	case FEATURE_CATEGORY:
-		put_u64(sb, f->nvalue);
-		put_category(sb, f, hashed);
+		put_category(sb, f, how);
 		break;
 	case FEATURE_SPARSE:
 		put_u64(sb, f->nvalue);
@@ -166,7 +182,7 @@ facts_put(const struct group_facts *f, const struct schema *s,
 	put_f64s(sb, f->class_weight, s->nclass);
 	for (size_t i = 0; i < s->nfeature; i++)
 		put_feature(sb, &f->feature[i], s->feature[i].kind,
-			    s->hash_bits != 0);
+			    storing_of(s, i));
 }
 
 /* --- reading --- */
@@ -175,7 +191,7 @@ facts_put(const struct group_facts *f, const struct schema *s,
 static bool
 is_ascending(const struct feature_facts *f)
 {
-	for (uint32_t i = 1; i < f->nvalue; i++) {
+	for (uint32_t i = 1; i < f->nvalue - f->other; i++) {
 		size_t n;
 		const char *value = facts_value(f, i, &n);
 
@@ -189,12 +205,13 @@ is_ascending(const struct feature_facts *f)
 static bool
 get_values(struct cursor *c, struct arena *a, struct feature_facts *f)
 {
+	uint32_t nvalue = f->nvalue - f->other;
 	uint64_t end = 0;
 	const char *bytes;
 
 	f->value_end = arena_alloc(a, f->nvalue * sizeof(*f->value_end));
-	narrow_get(c, f->value_end, f->nvalue);
-	for (uint32_t i = 0; i < f->nvalue; i++) {
+	narrow_get(c, f->value_end, nvalue);
+	for (uint32_t i = 0; i < nvalue; i++) {
 		if (f->value_end[i] > cursor_left(c) - end)
 			return false;
 		end += f->value_end[i];
@@ -203,8 +220,10 @@ get_values(struct cursor *c, struct arena *a, struct feature_facts *f)
 	bytes = get_raw(c, (size_t)end);
 	if (!bytes)
 		return false;
+	if (f->other)
+		f->value_end[nvalue] = end;
 	f->value = arena_memdup(a, bytes, (size_t)end);
-	for (uint32_t i = 0; i < f->nvalue; i++) {
+	for (uint32_t i = 0; i < nvalue; i++) {
 		size_t n;
 		const char *value = facts_value(f, i, &n);
 
@@ -215,13 +234,20 @@ get_values(struct cursor *c, struct arena *a, struct feature_facts *f)
 
 static bool
 get_category(struct cursor *c, struct arena *a, struct feature_facts *f,
-	     bool hashed)
+	     struct storing how)
 {
+	uint8_t other = how.limited ? get_u8(c) : 0;
+
+	if (other > 1 || other > f->nvalue)
+		return false;
+	f->other = other != 0;
 	f->count = arena_alloc(a, f->nvalue * sizeof(*f->count));
 	f->hash = arena_alloc(a, f->nvalue * sizeof(*f->hash));
 	narrow_get(c, f->count, f->nvalue);
-	if (hashed)
-		get_u64s(c, f->hash, f->nvalue);
+	if (f->other)
+		f->hash[f->nvalue - 1] = UINT64_MAX;
+	if (how.hashed)
+		get_u64s(c, f->hash, f->nvalue - f->other);
 	else if (!get_values(c, a, f))
 		return false;
 	return cursor_ok(c) && is_ascending(f);
@@ -277,15 +303,18 @@ get_feature(struct cursor *c, struct group_facts *g, size_t i,
 		return false;
 	if (kind == FEATURE_F32 || kind == FEATURE_F64)
 		return get_numeric(c, f);
-	/* Each entry takes a count and a length, hash or moments. */
-	size_t n = get_count(c, kind == FEATURE_SPARSE ? 37 : 2);
+	/* Each entry takes a count and a length, hash or moments, but that of
+	 * others has a count only. */
+	size_t n = get_count(c, kind == FEATURE_SPARSE		    ? 37
+				: schema_is_limited(&s->feature[i]) ? 1
+								    : 2);
 
 	if (n > CODE_LIMIT)
 		return false;
 	f->nvalue = (uint32_t)n;
 	if (kind == FEATURE_SPARSE
 		? !get_sparse(c, &g->arena, f)
-		: !get_category(c, &g->arena, f, s->hash_bits != 0))
+		: !get_category(c, &g->arena, f, storing_of(s, i)))
 		return false;
 	for (size_t v = 0; v < n; v++)
 		if (f->count[v] > train)

@@ -13,6 +13,8 @@
  * A dictionary holds the values of all rows of the group (also hold-out),
  * ascending by (hash64, bytes); a code is a position in it.  count[] says how
  * many training rows hold the value; a value with none contributes nothing.
+ * Under limits (vocabulary.h) it holds the values kept, and then, if any was
+ * not, one entry more for all others: `other`.
  */
 
 #include <stdbool.h>
@@ -34,6 +36,8 @@ struct feature_facts {
 	double mean, m2, min, max;
 	/* category, sparse: the dictionary, [nvalue] each */
 	uint32_t nvalue;
+	bool other;	     /* category: the last stands for all others; it
+				has no value, and as hash UINT64_MAX */
 	uint64_t *count;     /* training rows */
 	uint64_t *hash;	     /* category: hash64 of the value, ascending */
 	uint64_t *value_end; /* category: value i is bytes [end[i-1], end[i]);
@@ -72,7 +76,8 @@ facts_rows(const struct group_facts *f)
 /* Value `code` of a category dictionary. */
 const char *facts_value(const struct feature_facts *f, uint32_t code,
 			size_t *n);
-/* Code of a value, or CODE_UNSEEN: binary search, no state. */
+/* Code of a value, or if it has none that of all others, or CODE_UNSEEN: binary
+ * search, no state. */
 uint32_t facts_code(const struct feature_facts *f, uint64_t hash, const char *p,
 		    size_t n);
 /* Code of a libsvm index, or CODE_UNSEEN. */

@@ -206,15 +206,17 @@ name_columns(struct featurizer *f, struct error *err)
 }
 
 /* Completes the schema but for the classes. */
-static void
-apply_types(struct featurizer *f)
+static int
+apply_types(struct featurizer *f, struct error *err)
 {
 	if (f->o->schema_given)
-		return;
+		return 0;
 	if (f->open)
 		infer_apply(f->s, f->open);
 	columns_features(f->s);
 	settle_task(f);
+	return columns_categories(f->s, &f->o->columns, source_name(f->source),
+				  err);
 }
 
 static void
@@ -408,7 +410,8 @@ release_rows(struct featurizer *f)
 static int
 read_once(struct featurizer *f, struct error *err)
 {
-	apply_types(f);
+	if (apply_types(f, err) < 0)
+		return -1;
 	note_watched(f);
 	f->again = false;
 	f->parse =
@@ -422,16 +425,32 @@ read_once(struct featurizer *f, struct error *err)
 }
 
 /* The types that the first INFER_BYTES give are guessed from much fewer; only
- * if something later in them says otherwise are they all looked at. */
+ * if something later in them says otherwise, or options do not fit the guess,
+ * are they all looked at. */
+static int
+guess_types(struct featurizer *f, struct error *err)
+{
+	struct error misfit;
+
+	if (look_at_head(f, GUESS_BYTES, err) < 0)
+		return -1;
+	f->look = !all_known(f);
+	if (f->look && apply_types(f, &misfit) < 0) {
+		if (look_at_head(f, INFER_BYTES, err) < 0)
+			return -1;
+		f->look = false;
+	}
+	if (!f->look)
+		source_settle(f->source);
+	return 0;
+}
+
 static int
 read_input(struct featurizer *f, struct error *err)
 {
 	if (open_source(f, err) < 0 || name_columns(f, err) < 0 ||
-	    look_at_head(f, GUESS_BYTES, err) < 0)
+	    guess_types(f, err) < 0)
 		return -1;
-	f->look = !all_known(f);
-	if (!f->look)
-		source_settle(f->source);
 	if (read_once(f, err) < 0)
 		return -1;
 	if (f->again) {
@@ -555,7 +574,7 @@ report_texts(const struct featurizer *f)
 		const struct schema_feature *feature = &s->feature[i];
 		const struct intern *values = &f->code.values[i];
 
-		if (feature->kind != FEATURE_CATEGORY ||
+		if (feature->kind != FEATURE_CATEGORY || feature->ncross ||
 		    feature->part != DT_NONE || !f->open[feature->column].text)
 			continue;
 		r->values[i] = values->nentry;
@@ -613,6 +632,8 @@ run(struct featurizer *f, struct error *err)
 	    xcalloc(f->s->nfeature + 1, sizeof(*f->report->missing));
 	f->report->distinct =
 	    xcalloc(f->s->nfeature + 1, sizeof(*f->report->distinct));
+	f->report->tally =
+	    xcalloc(f->s->nfeature + 1, sizeof(*f->report->tally));
 	if (write_output(f, err) < 0)
 		return -1;
 	fill_report(f);
@@ -644,5 +665,6 @@ featurize_report_release(struct featurize_report *report)
 	free(report->padded);
 	free(report->values);
 	free(report->texts);
+	free(report->tally);
 	*report = (struct featurize_report){0};
 }

@@ -16,6 +16,7 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "data/dataset.h"
+#include "data/dictionary.h"
 #include "data/schema.h"
 
 #define FEATURIZE_MEMORY_MIN ((uint64_t)1 << 20)
@@ -29,6 +30,9 @@ struct featurize_columns {
 	struct opt_list id, drop;
 	struct opt_list numeric, float64, categorical; /* float64: or "all" */
 	struct opt_list datetime; /* one each: NAME or NAME=FORMAT */
+	struct opt_list cross;	  /* one each: "A,B" (cross.h) */
+	/* N or NAME=N each (vocabulary.h) */
+	struct opt_list hash_bits, max_values, min_count;
 };
 
 struct featurize_options {
@@ -66,9 +70,8 @@ struct featurize_report {
 	/* of a split by time: rows not held out because a training row has
 	 * their time */
 	uint64_t rows_tied;
-	/* under hash_bits, summed over groups and features: values, and
-	 * those that share their hash with another of the group */
-	uint64_t hash_distinct, hash_collided;
+	struct value_tally *tally; /* [nfeature] of categories, summed over
+				      groups, each of which has its own */
 	uint64_t spilled_bytes;
 	double seconds;
 };

@@ -82,8 +82,7 @@ gather_new(const struct rowcode *rc, struct spill *spill,
 			    (uint32_t)i, rc->cell[i] == CELL_F32,
 			    rc->cell_at[i]};
 		if (s->feature[i].kind == FEATURE_CATEGORY)
-			dictionary_init(&g->dict[i], &rc->values[i],
-					s->hash_bits);
+			dictionary_init(&g->dict[i], &rc->values[i], s, i);
 	}
 	return g;
 }
@@ -438,7 +437,6 @@ finish_feature(struct gather *g, size_t i, struct featurize_report *report)
 	struct group_facts *f = &g->facts;
 	struct feature_facts *ff = &f->feature[i];
 	const struct moments *m = &g->moments[i];
-	uint64_t collided;
 
 	ff->missing = g->missing[i];
 	ff->present = f->rows[PART_TRAIN] - ff->missing;
@@ -451,19 +449,15 @@ finish_feature(struct gather *g, size_t i, struct featurize_report *report)
 		ff->max = m->max;
 		break;
 	case FEATURE_CATEGORY:
-		dictionary_finish(&g->dict[i], ff, g->s->hash_bits > 0,
-				  &f->arena, &collided);
-		if (g->s->hash_bits) {
-			report->hash_distinct += g->dict[i].nvalue;
-			report->hash_collided += collided;
-		}
+		dictionary_finish(&g->dict[i], ff, &f->arena,
+				  &report->tally[i]);
 		break;
 	case FEATURE_SPARSE:
 		sparse_finish(&g->sparse, ff, f->rows[PART_TRAIN], &f->arena);
 		break;
 	}
-	if (ff->nvalue > report->distinct[i])
-		report->distinct[i] = ff->nvalue;
+	if (ff->nvalue - ff->other > report->distinct[i])
+		report->distinct[i] = ff->nvalue - ff->other;
 }
 
 static int

@@ -42,6 +42,14 @@ put_totals(struct jout *j, const struct dataset_totals *t)
 	jout_end_object(j);
 }
 
+static int
+version_of(const struct manifest *m)
+{
+	if (!schema_is_plain(&m->schema))
+		return DATASET_VERSION_FEATURES;
+	return m->without_rows ? DATASET_VERSION_WITHOUT_ROWS : DATASET_VERSION;
+}
+
 void
 manifest_put(const struct manifest *m, struct strbuf *sb)
 {
@@ -51,9 +59,7 @@ manifest_put(const struct manifest *m, struct strbuf *sb)
 	jout_object(&j);
 	jout_key(&j, "format");
 	jout_cstr(&j, FORMAT_NAME);
-	put_uint(&j, "version",
-		 m->without_rows ? DATASET_VERSION_WITHOUT_ROWS
-				 : DATASET_VERSION);
+	put_uint(&j, "version", (uint64_t)version_of(m));
 	jout_key(&j, "fingerprint");
 	jout_hex(&j, m->fingerprint);
 	if (m->without_rows) {
@@ -123,7 +129,8 @@ load_totals(struct dataset_totals *t, const struct jvalue *o, struct error *err)
 
 /* A newer version may have any other key, so this comes first. */
 static int
-check_format(struct manifest *m, const struct jvalue *root, struct error *err)
+check_format(struct manifest *m, const struct jvalue *root, uint64_t *found,
+	     struct error *err)
 {
 	const char *format;
 	uint64_t version;
@@ -136,13 +143,16 @@ check_format(struct manifest *m, const struct jvalue *root, struct error *err)
 				 "not the manifest of a kp dataset");
 	if (jsonio_get_u64(root, "version", &version, err) < 0)
 		return -1;
-	m->without_rows = version == DATASET_VERSION_WITHOUT_ROWS;
-	if (version != DATASET_VERSION && !m->without_rows)
+	*found = version;
+	m->without_rows = version == DATASET_VERSION_WITHOUT_ROWS ||
+			  (version == DATASET_VERSION_FEATURES &&
+			   jsonio_has(root, "facts_fingerprint"));
+	if (version < DATASET_VERSION || version > DATASET_VERSION_FEATURES)
 		return error_set(err, EXIT_CORRUPT,
 				 "dataset of format version %llu; this program "
-				 "reads versions %d and %d",
+				 "reads versions %d to %d",
 				 (unsigned long long)version, DATASET_VERSION,
-				 DATASET_VERSION_WITHOUT_ROWS);
+				 DATASET_VERSION_FEATURES);
 	return 0;
 }
 
@@ -166,9 +176,9 @@ load(struct manifest *m, const struct jvalue *root, struct error *err)
 	    "facts_fingerprint", "format", "version", "fingerprint",
 	    "block_files",	 "totals", "schema",  NULL};
 	const struct jvalue *totals, *schema;
-	uint64_t nfile;
+	uint64_t nfile, version = 0;
 
-	if (check_format(m, root, err) < 0 ||
+	if (check_format(m, root, &version, err) < 0 ||
 	    jsonio_check_keys(root, m->without_rows ? known : known + 1, err) <
 		0 ||
 	    load_fingerprints(m, root, err) < 0 ||
@@ -182,7 +192,13 @@ load(struct manifest *m, const struct jvalue *root, struct error *err)
 	m->nfile = (size_t)nfile;
 	if (load_totals(&m->totals, totals, err) < 0)
 		return error_context(err, "\"totals\"");
-	return schema_load(&m->schema, schema, err);
+	if (schema_load(&m->schema, schema, err) < 0)
+		return -1;
+	if (version == (uint64_t)version_of(m))
+		return 0;
+	schema_release(&m->schema);
+	return error_set(err, EXIT_CORRUPT,
+			 "\"version\": not that of such a schema");
 }
 
 int

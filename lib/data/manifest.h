@@ -14,9 +14,11 @@
 #include "base/strbuf.h"
 #include "data/dataset.h"
 
-/* 2: without rows, of which version 1 knows nothing. */
+/* The least that tells all there is, so that older programs read it: 2 without
+ * rows, 3 with or without, where the schema is not plain. */
 #define DATASET_VERSION 1
 #define DATASET_VERSION_WITHOUT_ROWS 2
+#define DATASET_VERSION_FEATURES 3
 #define MANIFEST_FILE "manifest.json"
 #define INDEX_FILE "index.kpi"
 #define GROUPS_FILE "groups.kpg"

@@ -16,7 +16,7 @@ typed_row_part(const struct typed_row *row, const struct schema *s,
 }
 
 static uint32_t
-category_code(const struct schema *s, const struct feature_facts *f,
+category_code(const struct schema *s, size_t i, const struct feature_facts *f,
 	      const struct typed_value *v)
 {
 	uint64_t hash;
@@ -24,11 +24,9 @@ category_code(const struct schema *s, const struct feature_facts *f,
 	if (v->missing)
 		return CODE_MISSING;
 	hash = hash64(v->p, v->n);
-	if (!s->hash_bits)
+	if (schema_hash_bits(s, i) == 0)
 		return facts_code(f, hash, v->p, v->n);
-	if (s->hash_bits < 64)
-		hash &= (UINT64_C(1) << s->hash_bits) - 1;
-	return facts_code(f, hash, "", 0);
+	return facts_code(f, hash & schema_hash_mask(s, i), "", 0);
 }
 
 static void
@@ -75,7 +73,7 @@ typed_row_to_block(const struct typed_row *row, const struct schema *s,
 			c->f64[r] = x;
 			break;
 		case FEATURE_CATEGORY:
-			c->code[r] = category_code(s, &facts->feature[i], v);
+			c->code[r] = category_code(s, i, &facts->feature[i], v);
 			unseen |= c->code[r] == CODE_UNSEEN;
 			continue;
 		case FEATURE_SPARSE:

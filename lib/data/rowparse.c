@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "data/cross.h"
 #include "data/datetime.h"
 #include "data/groupkey.h"
 #include "data/labelrule.h"
@@ -28,10 +29,12 @@ struct moment {
 
 /* How a feature is read. */
 struct step {
-	enum { STEP_F32, STEP_F64, STEP_CATEGORY, STEP_PART } op;
+	enum { STEP_F32, STEP_F64, STEP_CATEGORY, STEP_PART, STEP_CROSS } op;
 	uint32_t column;
 	uint32_t field;			/* in the record */
 	const struct typed_value *part; /* STEP_PART: of a moment */
+	const struct schema_feature *cross;
+	struct strbuf *text; /* STEP_CROSS: its value */
 };
 
 /* What a field holds that a short record was padded with. */
@@ -44,6 +47,7 @@ struct rowparse {
 	const struct field *fields;  /* of this record, [nfield] */
 	struct field *padded;	     /* [nfield] where it had fewer */
 	struct step *step;	     /* [nfeature] */
+	struct strbuf *cross_text;   /* [nfeature] of those that are crosses */
 	struct split_identity start; /* of every row's identity */
 	int *field; /* [ncolumn] position in the record, or ABSENT */
 
@@ -134,13 +138,19 @@ note_steps(struct rowparse *p)
 	const struct schema *s = p->s;
 
 	p->step = xcalloc(s->nfeature + 1, sizeof(*p->step));
+	p->cross_text = xcalloc(s->nfeature + 1, sizeof(*p->cross_text));
 	for (size_t i = 0; i < s->nfeature; i++) {
 		const struct schema_feature *f = &s->feature[i];
 		struct step *step = &p->step[i];
 
 		step->column = f->column;
 		step->field = (uint32_t)p->field[f->column];
-		if (f->part != DT_NONE) {
+		if (f->ncross) {
+			step->op = STEP_CROSS;
+			step->cross = f;
+			step->text = &p->cross_text[i];
+			strbuf_init(step->text);
+		} else if (f->part != DT_NONE) {
 			step->op = STEP_PART;
 			step->part =
 			    &p->moment[p->moment_of[f->column]].value[f->part];
@@ -217,6 +227,10 @@ rowparse_free(struct rowparse *p)
 		return;
 	free(p->field);
 	free(p->padded);
+	for (size_t i = 0; p->step && i < p->s->nfeature; i++)
+		if (p->step[i].op == STEP_CROSS)
+			strbuf_release(p->step[i].text);
+	free(p->cross_text);
 	free(p->step);
 	free(p->identity);
 	free(p->moment);
@@ -608,6 +622,9 @@ read_features(const struct rowparse *p, const struct record *rec,
 			v->missing = value_missing(p, f);
 			v->p = f->p;
 			v->n = f->n;
+			continue;
+		case STEP_CROSS:
+			cross_value(step->cross, row->value, step->text, v);
 			continue;
 		case STEP_F32:
 			got = read_f32(p, rec, step->column, &v->number, err);

@@ -126,15 +126,19 @@ add_label(struct strbuf *sb, const struct schema *s, double label)
 }
 
 static void
-add_category(struct strbuf *sb, const struct schema *s,
-	     const struct feature_facts *f, uint32_t code)
+add_category(struct strbuf *sb, bool hashed, const struct feature_facts *f,
+	     uint32_t code)
 {
 	const char *value;
 	size_t n;
 
 	if (code == CODE_MISSING)
 		return;
-	if (s->hash_bits) {
+	if (f->other && code == f->nvalue - 1) {
+		strbuf_addstr(sb, "(other)");
+		return;
+	}
+	if (hashed) {
 		strbuf_addf(sb, "%" PRIu64, f->hash[code]);
 		return;
 	}
@@ -175,7 +179,8 @@ add_value(struct strbuf *sb, const struct schema *s, size_t feature,
 		add_double(sb, c->f64[r]);
 		break;
 	case FEATURE_CATEGORY:
-		add_category(sb, s, f, c->code[r]);
+		add_category(sb, schema_hash_bits(s, feature) > 0, f,
+			     c->code[r]);
 		break;
 	case FEATURE_SPARSE:
 		add_entries(sb, c, f, r);

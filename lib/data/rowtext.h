@@ -9,7 +9,8 @@
  * hashes.
  *
  * Fields are quoted as RFC 4180 has it, where they need it.  A missing value
- * is empty, the category of no bytes is "".  A sparse row is one field of
+ * is empty, the category of no bytes is "", one not kept under limits is
+ * (other).  A sparse row is one field of
  * index:value pairs.
  */
 

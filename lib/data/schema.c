@@ -58,6 +58,18 @@ schema_find_column(const struct schema *s, const char *name)
 	return -1;
 }
 
+bool
+schema_is_plain(const struct schema *s)
+{
+	for (size_t i = 0; i < s->nfeature; i++) {
+		const struct schema_feature *f = &s->feature[i];
+
+		if (f->ncross || f->own_bits || schema_is_limited(f))
+			return false;
+	}
+	return true;
+}
+
 uint64_t
 schema_fingerprint(const struct schema *s)
 {
@@ -161,6 +173,28 @@ check_roles(const struct schema *s, struct error *err)
 	return 0;
 }
 
+/* Whether a feature is a cross of others before it. */
+static bool
+cross_fits(const struct schema *s, size_t i)
+{
+	const struct schema_feature *f = &s->feature[i];
+
+	if (f->ncross < 2 || f->ncross > CROSS_PARTS_MAX)
+		return false;
+	for (uint32_t k = 0; k < f->ncross; k++) {
+		const struct schema_feature *part = &s->feature[f->cross[k]];
+
+		if (f->cross[k] >= i || part->kind != FEATURE_CATEGORY ||
+		    part->ncross)
+			return false;
+		for (uint32_t j = 0; j < k; j++)
+			if (f->cross[j] == f->cross[k])
+				return false;
+	}
+	return f->kind == FEATURE_CATEGORY && f->part == DT_NONE &&
+	       f->column == s->feature[f->cross[0]].column;
+}
+
 /* Whether a column of this type gives such a feature. */
 static bool
 feature_fits(const struct schema_feature *f, const struct schema_column *c)
@@ -179,18 +213,41 @@ feature_fits(const struct schema_feature *f, const struct schema_column *c)
 	return false;
 }
 
+/* Only a category has a vocabulary. */
+static int
+check_vocabulary(const struct schema_feature *f, struct error *err)
+{
+	if (f->hash_bits <= 64 && (f->kind == FEATURE_CATEGORY ||
+				   !(f->own_bits || schema_is_limited(f))))
+		return 0;
+	return error_set(err, EXIT_CORRUPT,
+			 "feature \"%s\": hash_bits, max_values or min_count "
+			 "out of place",
+			 f->name);
+}
+
 static int
 check_features(const struct schema *s, struct error *err)
 {
 	if (s->input == INPUT_LIBSVM) {
 		if (s->nfeature != 1 || s->feature[0].kind != FEATURE_SPARSE ||
-		    s->feature[0].column != 0 || s->feature[0].part != DT_NONE)
+		    s->feature[0].column != 0 ||
+		    s->feature[0].part != DT_NONE || !schema_is_plain(s))
 			return bad(err, "libsvm input has one sparse feature");
 		return 0;
 	}
 	for (size_t i = 0; i < s->nfeature; i++) {
 		const struct schema_feature *f = &s->feature[i];
 
+		if (check_vocabulary(f, err) < 0)
+			return -1;
+		if (f->ncross && cross_fits(s, i))
+			continue;
+		if (f->ncross)
+			return error_set(err, EXIT_CORRUPT,
+					 "feature \"%s\" is no cross of "
+					 "categories before it",
+					 f->name);
 		if (f->column >= s->ncolumn ||
 		    !(s->column[f->column].roles & ROLE_FEATURE) ||
 		    !feature_fits(f, &s->column[f->column]))

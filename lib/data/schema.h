@@ -11,7 +11,8 @@
  * A *column* is one of the input; a *feature* is what a learner may see.  A
  * numeric or category column gives one feature of its name; a datetime column
  * NAME gives NAME.month, NAME.weekday, NAME.hour (categories) and NAME.day
- * (float64).  libsvm input has one sparse feature, "x".
+ * (float64).  A cross is a category made of two or more that are none
+ * themselves (cross.h).  libsvm input has one sparse feature, "x".
  */
 
 #include <stdbool.h>
@@ -56,11 +57,21 @@ enum feature_kind {
 
 enum datetime_part { DT_NONE, DT_MONTH, DT_WEEKDAY, DT_HOUR, DT_DAY };
 
+#define CROSS_PARTS_MAX 8
+
 struct schema_feature {
 	const char *name;
 	enum feature_kind kind;
-	uint32_t column; /* where it comes from */
+	uint32_t column; /* where it comes from; a cross: its first part */
 	enum datetime_part part;
+	/* Of a cross, features before it; none of other features. */
+	uint32_t cross[CROSS_PARTS_MAX];
+	uint32_t ncross;
+	/* Of a category: */
+	bool own_bits;	     /* hash_bits is its own, not the schema's */
+	uint32_t hash_bits;  /* see schema_hash_bits() */
+	uint32_t max_values; /* kept in a group; 0: all (vocabulary.h) */
+	uint32_t min_count;  /* training rows of a value kept */
 };
 
 enum threshold_op { OP_NONE, OP_GT, OP_GE, OP_LT, OP_LE, OP_EQ, OP_NE };
@@ -77,8 +88,8 @@ struct schema {
 	bool missing_label_error; /* else the row is left out, counted */
 	const char **missing;	  /* tokens that mean missing */
 	size_t nmissing;
-	uint32_t hash_bits; /* categories kept as hashes of so many bits; 0:
-			       as values */
+	uint32_t hash_bits; /* categories kept as hashes of so many bits, but
+			       for those with own_bits; 0: as values */
 
 	struct schema_column *column;
 	size_t ncolumn;
@@ -109,6 +120,36 @@ schema_key_fields(const struct schema *s)
 {
 	return s->ngroup_column ? s->ngroup_column : 1;
 }
+
+/* Bits of the hashes that category i is kept as; 0: its values are. */
+static inline uint32_t
+schema_hash_bits(const struct schema *s, size_t i)
+{
+	const struct schema_feature *f = &s->feature[i];
+
+	return f->own_bits ? f->hash_bits : s->hash_bits;
+}
+
+/* What of a value's hash64 is kept. */
+static inline uint64_t
+schema_hash_mask(const struct schema *s, size_t i)
+{
+	uint32_t bits = schema_hash_bits(s, i);
+
+	return bits > 0 && bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+}
+
+/* Whether not all values of a category are kept. */
+static inline bool
+schema_is_limited(const struct schema_feature *f)
+{
+	return f->max_values > 0 || f->min_count > 0;
+}
+
+/* Whether readers of the first versions of datasets, streams and bundles know
+ * all there is in the schema: it has no crosses, bits or limits of features.
+ */
+bool schema_is_plain(const struct schema *s);
 
 /* What schema_load() demands beyond the form: indices in range, roles, types
  * and classes that agree.  EXIT_CORRUPT. */

@@ -83,6 +83,19 @@ put_feature(struct jout *j, const struct schema_feature *f)
 	put_uint(j, "column", f->column);
 	if (f->part != DT_NONE)
 		put_word(j, "part", part_word[f->part]);
+	if (f->ncross) {
+		jout_key(j, "cross");
+		jout_array(j);
+		for (uint32_t k = 0; k < f->ncross; k++)
+			jout_uint(j, f->cross[k]);
+		jout_end_array(j);
+	}
+	if (f->own_bits)
+		put_uint(j, "hash_bits", f->hash_bits);
+	if (f->max_values)
+		put_uint(j, "max_values", f->max_values);
+	if (f->min_count)
+		put_uint(j, "min_count", f->min_count);
 	jout_end_object(j);
 }
 
@@ -288,11 +301,67 @@ load_column(struct schema *s, const struct jvalue *v, struct schema_column *c,
 }
 
 static int
+load_cross(const struct jvalue *v, struct schema_feature *f, struct error *err)
+{
+	const struct jvalue *a;
+	size_t n;
+
+	if (!jsonio_has(v, "cross"))
+		return 0;
+	if (jsonio_get_array(v, "cross", &a, &n, err) < 0)
+		return -1;
+	if (n < 2 || n > CROSS_PARTS_MAX)
+		return error_set(err, EXIT_CORRUPT,
+				 "\"cross\": not 2 to %d features",
+				 CROSS_PARTS_MAX);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t part;
+
+		if (jsonio_u64(jsonio_at(a, i), &part, err) < 0)
+			return error_context(err, "\"cross\"");
+		if (part >= UINT32_MAX)
+			return error_set(err, EXIT_CORRUPT,
+					 "\"cross\": out of range");
+		f->cross[f->ncross++] = (uint32_t)part;
+	}
+	return 0;
+}
+
+/* A limit that is there is at least 1. */
+static int
+load_limit(const struct jvalue *v, const char *key, uint32_t *limit,
+	   struct error *err)
+{
+	if (!jsonio_has(v, key))
+		return 0;
+	if (get_u32_below(v, key, UINT32_MAX, limit, err) < 0)
+		return -1;
+	if (*limit == 0)
+		return error_set(err, EXIT_CORRUPT, "\"%s\": out of range",
+				 key);
+	return 0;
+}
+
+static int
+load_vocabulary(const struct jvalue *v, struct schema_feature *f,
+		struct error *err)
+{
+	f->own_bits = jsonio_has(v, "hash_bits");
+	if (f->own_bits &&
+	    get_u32_below(v, "hash_bits", 65, &f->hash_bits, err) < 0)
+		return -1;
+	if (load_limit(v, "max_values", &f->max_values, err) < 0)
+		return -1;
+	return load_limit(v, "min_count", &f->min_count, err);
+}
+
+static int
 load_feature(struct schema *s, const struct jvalue *v, struct schema_feature *f,
 	     struct error *err)
 {
-	static const char *const known[] = {"name", "kind", "column", "part",
-					    NULL};
+	static const char *const known[] = {
+	    "name",	 "kind",       "column",    "part", "cross",
+	    "hash_bits", "max_values", "min_count", NULL};
 	unsigned kind, part = DT_NONE;
 
 	if (jsonio_check_keys(v, known, err) < 0 ||
@@ -305,7 +374,9 @@ load_feature(struct schema *s, const struct jvalue *v, struct schema_feature *f,
 		return -1;
 	f->kind = (enum feature_kind)kind;
 	f->part = (enum datetime_part)part;
-	return 0;
+	if (load_cross(v, f, err) < 0)
+		return -1;
+	return load_vocabulary(v, f, err);
 }
 
 static int

@@ -15,7 +15,9 @@
 #include "base/mem.h"
 #include "data/dataset.h"
 
+/* 2 where the schema is not plain, of which version 1 knows nothing. */
 #define STREAM_VERSION 1
+#define STREAM_VERSION_FEATURES 2
 /* GROUP frames are small; they are written together. */
 #define WRITE_BYTES ((size_t)1 << 18)
 /* A length may be a lie: memory is taken as bytes arrive. */
@@ -129,7 +131,8 @@ stream_writer_new(int fd, const char *name, const struct schema *s,
 	strbuf_init(&w->out);
 	jout_begin(&j, &json, 0);
 	schema_json(s, &j);
-	put_u32(&w->payload, STREAM_VERSION);
+	put_u32(&w->payload,
+		schema_is_plain(s) ? STREAM_VERSION : STREAM_VERSION_FEATURES);
 	put_u64(&w->payload, fingerprint);
 	put_bytes(&w->payload, json.buf, json.len);
 	strbuf_release(&json);
@@ -333,10 +336,12 @@ get_header(struct stream *st, const struct frame *f, struct error *err)
 	size_t n;
 	int ret;
 
-	if (cursor_ok(&c) && version != STREAM_VERSION)
+	if (cursor_ok(&c) &&
+	    (version < STREAM_VERSION || version > STREAM_VERSION_FEATURES))
 		return error_set(err, EXIT_CORRUPT,
-				 "%s: stream version %" PRIu32 ", not %d",
-				 st->name, version, STREAM_VERSION);
+				 "%s: stream version %" PRIu32 ", not %d or %d",
+				 st->name, version, STREAM_VERSION,
+				 STREAM_VERSION_FEATURES);
 	st->fingerprint = get_u64(&c);
 	json = get_bytes(&c, &n);
 	if (!json || !cursor_done(&c))

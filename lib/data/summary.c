@@ -191,7 +191,7 @@ add_feature(const struct schema *s, const struct featurize_report *r, size_t i,
 		if (r->totals.groups > 1)
 			strbuf_addstr(sb, " a group");
 	}
-	if (s->input == INPUT_DELIMITED && f->part == DT_NONE)
+	if (s->input == INPUT_DELIMITED && f->part == DT_NONE && !f->ncross)
 		add_hints(r, i, f->column, sb);
 	strbuf_addch(sb, '\n');
 }
@@ -235,21 +235,66 @@ add_left_out(const struct dataset_totals *t, struct strbuf *sb)
 		strbuf_addch(sb, '\n');
 }
 
+/* How many hashes there are, and how many there would be by chance. */
 static void
-add_hashes(const struct schema *s, const struct featurize_report *r,
-	   struct strbuf *sb)
+add_hashes(const struct schema *s, const struct featurize_report *r, size_t i,
+	   bool first, struct strbuf *sb)
 {
-	if (!s->hash_bits)
-		return;
-	begin_line(sb, "hashes");
-	add_count(sb, r->hash_distinct);
-	strbuf_addf(sb, " value%s of %u bit%s, ",
-		    r->hash_distinct == 1 ? "" : "s", s->hash_bits,
-		    s->hash_bits == 1 ? "" : "s");
-	add_count(sb, r->hash_collided);
-	strbuf_addf(sb, " share%s theirs with another of the group (%.2f %%)\n",
-		    r->hash_collided == 1 ? "s" : "",
-		    percent(r->hash_collided, r->hash_distinct));
+	const struct value_tally *t = &r->tally[i];
+	const char *name = s->feature[i].name;
+	uint32_t bits = schema_hash_bits(s, i);
+	char text[UTF8_QUOTE_SIZE];
+
+	begin_line(sb, first ? "hashes" : "");
+	strbuf_addf(sb, "%-*s %u bit%s: ", NAME_MAX_SHOWN,
+		    utf8_quote(name, strlen(name), text), bits,
+		    bits == 1 ? "" : "s");
+	add_count(sb, t->values);
+	strbuf_addf(sb, " value%s, ", t->values == 1 ? "" : "s");
+	add_count(sb, t->buckets);
+	strbuf_addf(sb, " hash%s (%.1f expected), ",
+		    t->buckets == 1 ? "" : "es", t->expected);
+	add_count(sb, t->collided);
+	strbuf_addf(sb, " share%s theirs (%.2f %%)\n",
+		    t->collided == 1 ? "s" : "",
+		    percent(t->collided, t->values));
+}
+
+static void
+add_limits(const struct schema *s, const struct featurize_report *r, size_t i,
+	   bool first, struct strbuf *sb)
+{
+	const struct value_tally *t = &r->tally[i];
+	const char *name = s->feature[i].name;
+	bool hashed = schema_hash_bits(s, i) > 0;
+	char text[UTF8_QUOTE_SIZE];
+
+	begin_line(sb, first ? "limits" : "");
+	strbuf_addf(sb, "%-*s ", NAME_MAX_SHOWN,
+		    utf8_quote(name, strlen(name), text));
+	add_count(sb, t->kept);
+	strbuf_addstr(sb, " of ");
+	add_count(sb, hashed ? t->buckets : t->values);
+	strbuf_addf(
+	    sb, " %s kept, %.2f %% of the rows that train have others\n",
+	    hashed ? "hashes" : "values", percent(t->other_rows, t->rows));
+}
+
+/* Hashes and limits, of each category that has any. */
+static void
+add_vocabularies(const struct schema *s, const struct featurize_report *r,
+		 struct strbuf *sb)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < s->nfeature && shown < COLUMNS_SHOWN; i++)
+		if (s->feature[i].kind == FEATURE_CATEGORY &&
+		    schema_hash_bits(s, i) > 0)
+			add_hashes(s, r, i, shown++ == 0, sb);
+	shown = 0;
+	for (size_t i = 0; i < s->nfeature && shown < COLUMNS_SHOWN; i++)
+		if (schema_is_limited(&s->feature[i]))
+			add_limits(s, r, i, shown++ == 0, sb);
 }
 
 void
@@ -263,7 +308,7 @@ summary_text(const struct schema *s, const struct featurize_report *r,
 	add_split(s, r, sb);
 	add_features(s, r, sb);
 	add_left_out(&r->totals, sb);
-	add_hashes(s, r, sb);
+	add_vocabularies(s, r, sb);
 	if (r->spilled_bytes) {
 		begin_line(sb, "spilled");
 		strbuf_addf(sb, "%.1f MB\n", (double)r->spilled_bytes / 1e6);

@@ -162,6 +162,8 @@ leaderboard_coefficients_tsv(const struct coefficient *c, size_t n,
 		strbuf_addch(out, '\t');
 		if (c[i].missing)
 			strbuf_addstr(out, "\\N");
+		else if (c[i].other)
+			strbuf_addstr(out, "\\other");
 		else if (c[i].value)
 			add_escaped(c[i].value, c[i].value_bytes, out);
 		strbuf_addf(out, "\t%s\n", jout_real_text(c[i].weight, number));
@@ -190,6 +192,10 @@ leaderboard_coefficients_json(const struct coefficient *c, size_t n,
 			jout_null(&j);
 		jout_key(&j, "missing");
 		jout_bool(&j, c[i].missing);
+		if (c[i].other) {
+			jout_key(&j, "other");
+			jout_bool(&j, true);
+		}
 		jout_key(&j, "coefficient");
 		jout_real(&j, c[i].weight);
 		jout_end_object(&j);

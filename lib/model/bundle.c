@@ -52,6 +52,12 @@ write_frame(struct bundle_writer *w, uint32_t type, struct error *err)
 	return outfile_write(w->out, w->frame.buf, w->frame.len, err);
 }
 
+static int
+version_of(const struct schema *s)
+{
+	return schema_is_plain(s) ? BUNDLE_VERSION : BUNDLE_VERSION_FEATURES;
+}
+
 static void
 header_json(const struct bundle_header *h, size_t noutput, struct strbuf *sb)
 {
@@ -62,7 +68,7 @@ header_json(const struct bundle_header *h, size_t noutput, struct strbuf *sb)
 	jout_key(&j, "format");
 	jout_cstr(&j, FORMAT_NAME);
 	jout_key(&j, "version");
-	jout_int(&j, BUNDLE_VERSION);
+	jout_int(&j, version_of(h->schema));
 	jout_key(&j, "schema");
 	schema_json(h->schema, &j);
 	jout_key(&j, "learner");
@@ -168,7 +174,7 @@ write_index(struct bundle_writer *w, struct error *err)
 		return -1;
 	strbuf_reset(t);
 	strbuf_add(t, trailer_magic, sizeof(trailer_magic));
-	put_u32(t, BUNDLE_VERSION);
+	put_u32(t, (uint32_t)version_of(w->schema));
 	put_u64(t, offset);
 	put_u64(t, w->frame.len);
 	put_u64(t, hash64(t->buf, t->len));
@@ -339,10 +345,11 @@ check_version(const struct jvalue *v, struct error *err)
 		return -1;
 	if (strcmp(format, FORMAT_NAME) != 0)
 		return error_set(err, EXIT_CORRUPT, "not a kp bundle");
-	if (version != BUNDLE_VERSION)
-		return error_set(err, EXIT_CORRUPT,
-				 "bundle version %" PRId64 ", this kp reads %d",
-				 version, BUNDLE_VERSION);
+	if (version < BUNDLE_VERSION || version > BUNDLE_VERSION_FEATURES)
+		return error_set(
+		    err, EXIT_CORRUPT,
+		    "bundle version %" PRId64 ", this kp reads %d and %d",
+		    version, BUNDLE_VERSION, BUNDLE_VERSION_FEATURES);
 	return 0;
 }
 
@@ -432,7 +439,8 @@ read_trailer(struct bundle *b, uint64_t file_bytes, uint64_t *offset,
 	if (memcmp(t, trailer_magic, sizeof(trailer_magic)) != 0 ||
 	    sum != hash64(t, TRAILER_BYTES - 8))
 		return damaged(b, err, "no trailer at its end (truncated?)");
-	if (version != BUNDLE_VERSION || *offset > at || bytes != at - *offset)
+	if (version != (uint32_t)version_of(&b->schema) || *offset > at ||
+	    bytes != at - *offset)
 		return damaged(b, err, "the trailer does not fit the file");
 	return 0;
 }

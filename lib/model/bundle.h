@@ -27,7 +27,9 @@
 
 enum { FRAME_BUNDLE = 32, FRAME_MODEL = 33, FRAME_BUNDLE_INDEX = 34 };
 
+/* 2 where the schema is not plain, of which version 1 knows nothing. */
 #define BUNDLE_VERSION 1
+#define BUNDLE_VERSION_FEATURES 2
 #define BUNDLE_REASON_MAX 48
 #define BUNDLE_STATUS_COUNT 4 /* of exec's group_status */
 #define BUNDLE_LEVEL_COUNT 5  /* of plan's selection_level */

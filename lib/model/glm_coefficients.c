@@ -29,7 +29,9 @@ describe(const struct view *v, const double *w, uint32_t j, struct arena *a)
 			c.weight += w[vf->first] * vf->scale * vf->impute;
 	} else if (kind != FEATURE_CATEGORY) {
 		c.weight *= vf->scale;
-	} else if (v->schema->hash_bits) {
+	} else if (f->other && of.code == f->nvalue - 1) {
+		c.other = true;
+	} else if (schema_hash_bits(v->schema, of.feature) > 0) {
 		snprintf(text, sizeof text, "#%llx",
 			 (unsigned long long)f->hash[of.code]);
 		c.value = arena_memdup(a, text, strlen(text));

@@ -131,6 +131,7 @@ struct coefficient {
 	const char *value; /* category value, or NULL */
 	size_t value_bytes;
 	bool missing;	      /* the indicator of a missing value */
+	bool other;	      /* of all values not kept under limits */
 	double weight;	      /* on the raw scale of the feature */
 	const char *of_class; /* several classes: whose margin it is of */
 };

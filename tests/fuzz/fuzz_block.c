@@ -60,7 +60,7 @@ sum_of(const struct block *b, const struct schema *s,
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct schema_feature x = {"x", FEATURE_SPARSE, 0, DT_NONE};
+	static struct schema_feature x = {.name = "x", .kind = FEATURE_SPARSE};
 	uint64_t *count = calloc(6, sizeof(*count));
 	struct feature_facts feature[5] = {0};
 	struct group_facts facts = {.feature = feature};

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct schema_feature x = {"x", FEATURE_SPARSE, 0, DT_NONE};
+	static struct schema_feature x = {.name = "x", .kind = FEATURE_SPARSE};
 	struct strbuf once = STRBUF_INIT, twice = STRBUF_INIT;
 	struct group_facts f, again;
 	struct schema s;

@@ -45,11 +45,17 @@ sample_schema(struct schema *s)
 	    {"late", ROLE_LABEL, COLUMN_CATEGORY, NULL, false},
 	};
 	static struct schema_feature feature[] = {
-	    {"x", FEATURE_F32, 1, DT_NONE},
-	    {"y", FEATURE_F64, 2, DT_NONE},
-	    {"carrier", FEATURE_CATEGORY, 3, DT_NONE},
-	    {"when.month", FEATURE_CATEGORY, 4, DT_MONTH},
-	    {"when.day", FEATURE_F64, 4, DT_DAY},
+	    {.name = "x", .kind = FEATURE_F32, .column = 1},
+	    {.name = "y", .kind = FEATURE_F64, .column = 2},
+	    {.name = "carrier", .kind = FEATURE_CATEGORY, .column = 3},
+	    {.name = "when.month",
+	     .kind = FEATURE_CATEGORY,
+	     .column = 4,
+	     .part = DT_MONTH},
+	    {.name = "when.day",
+	     .kind = FEATURE_F64,
+	     .column = 4,
+	     .part = DT_DAY},
 	};
 	static uint32_t group_column[] = {0};
 	static const char *class_name[] = {"no", "yes"};

@@ -334,7 +334,7 @@ shape_sparse(struct block *b)
 static void
 sparse(void)
 {
-	static struct schema_feature x = {"x", FEATURE_SPARSE, 0, DT_NONE};
+	static struct schema_feature x = {.name = "x", .kind = FEATURE_SPARSE};
 	struct feature_facts f = {.nvalue = 3};
 	struct block back = {0};
 	struct error err = ERROR_NONE;

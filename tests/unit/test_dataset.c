@@ -520,9 +520,9 @@ manifest_refused(const char *from, const char *to, const char *text)
 static void
 manifests(void)
 {
-	manifest_refused("\"version\": 1", "\"version\": 3",
-			 "/manifest.json: dataset of format version 3; this "
-			 "program reads versions 1 and 2");
+	manifest_refused("\"version\": 1", "\"version\": 4",
+			 "/manifest.json: dataset of format version 4; this "
+			 "program reads versions 1 to 3");
 	manifest_refused("\"version\": 1", "\"version\": 2",
 			 "/manifest.json: \"facts_fingerprint\": missing");
 	manifest_refused("\"block_files\"",

@@ -122,7 +122,7 @@ hashes_only(void)
 static void
 sparse(void)
 {
-	static struct schema_feature x = {"x", FEATURE_SPARSE, 0, DT_NONE};
+	static struct schema_feature x = {.name = "x", .kind = FEATURE_SPARSE};
 	uint64_t count[] = {2, 0, 1};
 	uint32_t index[] = {1, 7, 4000000000u};
 	double moment[] = {0.5, 1, 2};

@@ -471,8 +471,8 @@ hashes_only(void)
 		rows += f.feature[0].count[i];
 	}
 	CHECK_INT(rows, 100);
-	CHECK_INT(report.hash_distinct, 50);
-	CHECK(report.hash_collided >= 34 && report.hash_collided <= 50);
+	CHECK_INT(report.tally[0].values, 50);
+	CHECK(report.tally[0].collided >= 34 && report.tally[0].collided <= 50);
 	facts_release(&f);
 	strbuf_release(&text);
 	drop();

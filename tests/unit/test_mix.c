@@ -72,7 +72,7 @@ rows_of_groups(void)
 static void
 sparse(void)
 {
-	static struct schema_feature x = {"x", FEATURE_SPARSE, 0, DT_NONE};
+	static struct schema_feature x = {.name = "x", .kind = FEATURE_SPARSE};
 	static const struct row_ref ref[] = {{1, 2}, {0, 1}, {1, 0}, {1, 2}};
 	static const uint32_t want_code[] = {12, 12, 10, 11, 12, 12};
 	static const uint64_t want_start[] = {0, 2, 2, 4, 6};

@@ -25,10 +25,16 @@ make_schema(void)
 	    {"day", ROLE_FEATURE, COLUMN_DATETIME, NULL, false},
 	    {"w", ROLE_WEIGHT, COLUMN_NUMERIC, NULL, true}};
 	static struct schema_feature feature[] = {
-	    {"x", FEATURE_F32, X, DT_NONE},
-	    {"colour", FEATURE_CATEGORY, COLOUR, DT_NONE},
-	    {"day.month", FEATURE_CATEGORY, DAY, DT_MONTH},
-	    {"day.day", FEATURE_F64, DAY, DT_DAY}};
+	    {.name = "x", .kind = FEATURE_F32, .column = X},
+	    {.name = "colour", .kind = FEATURE_CATEGORY, .column = COLOUR},
+	    {.name = "day.month",
+	     .kind = FEATURE_CATEGORY,
+	     .column = DAY,
+	     .part = DT_MONTH},
+	    {.name = "day.day",
+	     .kind = FEATURE_F64,
+	     .column = DAY,
+	     .part = DT_DAY}};
 	static uint32_t group[] = {COUNTRY};
 	static const char *class_name[] = {"no", "yes"};
 	struct error err = ERROR_NONE;

@@ -218,7 +218,7 @@ random_trips(void)
 static void
 libsvm(void)
 {
-	static struct schema_feature x = {"x", FEATURE_SPARSE, 0, DT_NONE};
+	static struct schema_feature x = {.name = "x", .kind = FEATURE_SPARSE};
 	struct schema s;
 
 	schema_init(&s);

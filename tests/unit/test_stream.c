@@ -344,9 +344,9 @@ no_stream(void)
 	CHECK_ERROR(drain_bytes(&err), err, EXIT_CORRUPT,
 		    "in: not a block stream");
 	strbuf_reset(&bytes);
-	frame_add(&bytes, 1, "\2\0\0\0", 4);
+	frame_add(&bytes, 1, "\3\0\0\0", 4);
 	CHECK_ERROR(drain_bytes(&err), err, EXIT_CORRUPT,
-		    "in: stream version 2, not 1");
+		    "in: stream version 3, not 1 or 2");
 	strbuf_reset(&bytes);
 	frame_add(&bytes, 1, "\1\0\0\0", 4);
 	CHECK_ERROR(drain_bytes(&err), err, EXIT_CORRUPT,
@@ -441,7 +441,7 @@ checked(void)
 static void
 sparse(void)
 {
-	static struct schema_feature x = {"x", FEATURE_SPARSE, 0, DT_NONE};
+	static struct schema_feature x = {.name = "x", .kind = FEATURE_SPARSE};
 	struct error err = ERROR_NONE;
 	struct feature_facts *f;
 	struct block b = {0};
