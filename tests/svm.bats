@@ -70,25 +70,23 @@ late() {
 
 # config LEARNER L1 SOLVER MOMENTUM NESTEROV: a config otherwise at its defaults.
 config() {
-	local loss= tolerance=
+	local loss=
 	if [ "$1" = svm ]; then
-		loss='"loss":"hinge",'
-	else
-		tolerance='"tolerance":1e-08,'
+		loss=',"loss":"hinge"'
 	fi
-	printf '{"l2":0.0001,"l1":%s,%s"solver":"%s","standardize":1,' "$2" \
-	    "$loss" "$3"
-	printf '"intercept":1,%s"learning_rate":0.01,' "$tolerance"
+	printf '{"l2":0.0001,"l1":%s,"solver":"%s","standardize":1,' "$2" "$3"
+	printf '"intercept":1,"tolerance":1e-08,"learning_rate":0.01,'
 	printf '"schedule":"exponential","decay":0.95,"batch":1,'
-	printf '"momentum":%s,"nesterov":%s,"average":"epoch"}' "$4" "$5"
+	printf '"momentum":%s,"nesterov":%s,"average":"epoch"%s}' "$4" "$5" \
+	    "$loss"
 }
 
 @test "configs that make no sense are refused" {
 	late
-	fails 2 "kp-train: config $(config svm 0.1 sgd 0.9 0): momentum cannot do l1 > 0: use momentum=0" \
+	fails 2 "kp-train: config $(config svm 0.1 auto 0.9 0): momentum cannot do l1 > 0: use momentum=0" \
 	    kp-train --learner svm --param l1=0.1 --param momentum=0.9 data \
 	    -o run
-	fails 2 "kp-train: config $(config svm 0 sgd 0 1): nesterov=1 needs momentum above 0" \
+	fails 2 "kp-train: config $(config svm 0 auto 0 1): nesterov=1 needs momentum above 0" \
 	    kp-train --learner svm --param nesterov=1 data -o run
 	fails 2 "kp-train: config $(config logistic 0.1 adam 0 0): solver=adam cannot do l1 > 0: use solver=sgd" \
 	    kp-train --learner logistic --param solver=adam --param l1=0.1 \
@@ -96,6 +94,11 @@ config() {
 	fails 2 "kp-train: config $(config svm 0 adam 0.5 0): solver=adam has no momentum: use solver=sgd, or momentum=0" \
 	    kp-train --learner svm --param solver=adam --param momentum=0.5 \
 	    data -o run
+	fails 2 "kp-train: config $(config svm 0 owlqn 0 0): solver=owlqn cannot do loss=hinge, which has kinks: use solver=sgd, adam or auto, or loss=squared_hinge" \
+	    kp-train --learner svm --param solver=owlqn data -o run
+	fails 2 'kp-train: --param momentum does nothing under solver=auto: add --param solver=sgd' \
+	    kp-train --learner svm --param loss=squared_hinge \
+	    --param momentum=0.5 data -o run
 	fails 2 'kp-train: --param loss=hinges: no "hinges" (did you mean "hinge"?)' \
 	    kp-train --learner svm --param loss=hinges data -o run
 	kp-featurize -q --label hours shops.csv -o numbers

@@ -11,45 +11,18 @@
 static const char *const solver_names[] = {"auto", "lbfgs", "owlqn",
 					   "sgd",  "adam",  NULL};
 
+const char *const glm_batch_solver_names[] = {"auto", "lbfgs", "owlqn", NULL};
+
 static const struct learner_param params[GLM_PARAM_COUNT] = {
-    [GLM_L2] = {.name = "l2",
-		.kind = PARAM_REAL,
-		.max = 1e12,
-		.dflt = 1e-4,
-		.simpler = 1,
-		.help = "penalty l2/2 |w|^2 on the mean loss"},
-    [GLM_L1] = {.name = "l1",
-		.kind = PARAM_REAL,
-		.max = 1e12,
-		.simpler = 1,
-		.help = "penalty l1 |w|_1 on the mean loss"},
+    GLM_PENALTY_PARAMS,
     [GLM_SOLVER] = {.name = "solver",
 		    .kind = PARAM_CHOICE,
 		    .max = GLM_ADAM,
 		    .choice = solver_names,
 		    .pack = true,
 		    .help = "auto: owlqn where l1 > 0, else lbfgs"},
-    [GLM_STANDARDIZE] = {.name = "standardize",
-			 .kind = PARAM_INT,
-			 .max = 1,
-			 .dflt = 1,
-			 .view = true,
-			 .help = "numeric features to mean 0 and sd 1"},
-    [GLM_INTERCEPT] = {.name = "intercept",
-		       .kind = PARAM_INT,
-		       .max = 1,
-		       .dflt = 1,
-		       .view = true,
-		       .help = "an unpenalised constant term"},
-    [GLM_TOLERANCE] = {.name = "tolerance",
-		       .kind = PARAM_REAL,
-		       .min = 1e-12,
-		       .max = 1e-1,
-		       .dflt = 1e-8,
-		       .use = {{GLM_SOLVER, 1u << GLM_AUTO | 1u << GLM_LBFGS |
-						1u << GLM_OWLQN}},
-		       .help = "lbfgs, owlqn: stop at this share of the "
-			       "first gradient"},
+    GLM_VIEW_PARAMS(GLM_STANDARDIZE, GLM_INTERCEPT),
+    GLM_TOLERANCE_PARAM,
     SGD_PARAM_TABLE(GLM_SGD_RULE, GLM_SOLVER, GLM_SGD, 1, SGD_AVERAGE_EPOCH),
 };
 
@@ -63,14 +36,22 @@ check_binary(const struct schema *s, struct error *err)
 			 "--positive and --positive-if of kp-featurize)");
 }
 
-static int
-check_regression(const struct schema *s, struct error *err)
+int
+glm_check_regression(const struct schema *s, const char *learner,
+		     struct error *err)
 {
 	if (s->task == TASK_REGRESSION)
 		return 0;
 	return error_set(err, EXIT_USAGE,
-			 "linear needs a numeric label (see --task regression "
-			 "of kp-featurize)");
+			 "%s needs a numeric label (see --task regression of "
+			 "kp-featurize)",
+			 learner);
+}
+
+static int
+check_regression(const struct schema *s, struct error *err)
+{
+	return glm_check_regression(s, "linear", err);
 }
 
 static bool
@@ -90,26 +71,49 @@ setup_of(enum loss kind, const struct config *c)
 				  .rule = GLM_SGD_RULE};
 }
 
+int
+glm_check_l1(const struct config *c, struct error *err)
+{
+	if (!(c->value[GLM_L1] > 0) || c->value[GLM_SOLVER] != GLM_LBFGS)
+		return 0;
+	return error_set(err, EXIT_USAGE,
+			 "solver=lbfgs cannot do l1 > 0: use solver=owlqn or "
+			 "auto");
+}
+
+int
+glm_batch_check_config(const struct config *c, struct error *err)
+{
+	if (glm_check_l1(c, err) < 0)
+		return -1;
+	return glm_kernel_check(err);
+}
+
 static int
 check_config(const struct config *c, struct error *err)
 {
 	struct sgd_setup s = setup_of(LOSS_LOGISTIC, c);
 
-	if (c->value[GLM_L1] > 0 && c->value[GLM_SOLVER] == GLM_LBFGS)
-		return error_set(err, EXIT_USAGE,
-				 "solver=lbfgs cannot do l1 > 0: use "
-				 "solver=owlqn or auto");
+	if (glm_check_l1(c, err) < 0)
+		return -1;
 	if (is_sequential(c) && sgd_setup_check(&s, c, err) < 0)
 		return -1;
 	return glm_kernel_check(err);
+}
+
+struct view *
+glm_batch_view_new(const struct schema *s, const struct group_facts *f,
+		   const struct config *c, struct error *err)
+{
+	return glm_view_new(s, f, c->value[GLM_STANDARDIZE] != 0,
+			    c->value[GLM_INTERCEPT] != 0, err);
 }
 
 static struct view *
 view_new(const struct schema *s, const struct group_facts *f,
 	 const struct config *c, struct error *err)
 {
-	struct view *v = glm_view_new(s, f, c->value[GLM_STANDARDIZE] != 0,
-				      c->value[GLM_INTERCEPT] != 0, err);
+	struct view *v = glm_batch_view_new(s, f, c, err);
 
 	if (v)
 		v->single = is_sequential(c);
@@ -144,17 +148,6 @@ linear_new(const struct pack_spec *spec, struct error *err)
 	return glm_pack_new(spec, LOSS_SQUARED);
 }
 
-#define GLM_BATCH_OPS                                                          \
-	.pattern = PATTERN_ALGEBRAIC, .epochs_default = 1000,                  \
-	.free = glm_pack_free, .width = glm_pack_width,                        \
-	.repack = glm_pack_repack, .evaluate = glm_pack_evaluate,              \
-	.save = glm_pack_save, .load_state = glm_pack_load_state,              \
-	.point_put = glm_pack_point_put, .point_get = glm_pack_point_get,      \
-	.partial_new = glm_pack_partial, .partial_free = glm_partial_free,     \
-	.partial_reset = glm_partial_reset, .partial_put = glm_partial_put,    \
-	.partial_get = glm_partial_get, .accumulate = glm_pack_accumulate,     \
-	.merge = glm_partial_merge, .update = glm_pack_update
-
 static struct pack *
 logistic_sgd_new(const struct pack_spec *spec, struct error *err)
 {
@@ -173,10 +166,8 @@ linear_sgd_new(const struct pack_spec *spec, struct error *err)
 	return sgd_pack_new(spec, &s);
 }
 
-static const struct pack_ops logistic_batch = {.create = logistic_new,
-					       GLM_BATCH_OPS};
-static const struct pack_ops linear_batch = {.create = linear_new,
-					     GLM_BATCH_OPS};
+static const struct pack_ops logistic_batch = GLM_PACK_OPS(logistic_new);
+static const struct pack_ops linear_batch = GLM_PACK_OPS(linear_new);
 /* A pack has one method: a table for each. */
 static const struct pack_ops logistic_sgd[SGD_METHOD_COUNT] = {
     SGD_PACK_OPS(logistic_sgd_new)};

@@ -19,6 +19,8 @@
  *preconditioner is made (gram.h); a pack into which a state was loaded asks for
  *them once more.
  *
+ * The batch solvers serve other losses too: see poisson.h, huber.h and svm.h.
+ *
  * A lane's solver lives in the pack that update() is called on, made at its
  * first call; SAVE_STATE is to be taken from that pack.  A solver that ends
  * because no step helps any more counts as converged; the reason says so.
@@ -42,5 +44,50 @@ enum glm_param {
 	GLM_PARAM_COUNT = GLM_SGD_RULE + SGD_PARAM_COUNT
 };
 enum glm_solver { GLM_AUTO, GLM_LBFGS, GLM_OWLQN, GLM_SGD, GLM_ADAM };
+
+/* The learners of a loss that only the batch solvers take have the parameters
+ * before GLM_SGD_RULE, and then their own. */
+#define GLM_DELTA GLM_SGD_RULE /* of huber */
+/* clang-format off */
+#define GLM_PENALTY_PARAMS                                                     \
+	[GLM_L2] = {.name = "l2", .kind = PARAM_REAL, .max = 1e12,             \
+	    .dflt = 1e-4, .simpler = 1,                                        \
+	    .help = "penalty l2/2 |w|^2 on the mean loss"},                    \
+	[GLM_L1] = {.name = "l1", .kind = PARAM_REAL, .max = 1e12,             \
+	    .simpler = 1, .help = "penalty l1 |w|_1 on the mean loss"}
+#define GLM_VIEW_PARAMS(standardize, intercept)                                \
+	[standardize] = {.name = "standardize", .kind = PARAM_INT, .max = 1,   \
+	    .dflt = 1, .view = true,                                           \
+	    .help = "numeric features to mean 0 and sd 1"},                    \
+	[intercept] = {.name = "intercept", .kind = PARAM_INT, .max = 1,       \
+	    .dflt = 1, .view = true,                                           \
+	    .help = "an unpenalised constant term"}
+#define GLM_TOLERANCE_OF(except)                                               \
+	{.name = "tolerance", .kind = PARAM_REAL,                              \
+	    .min = 1e-12, .max = 1e-1, .dflt = 1e-8,                           \
+	    .use = {{GLM_SOLVER, 1u << GLM_AUTO | 1u << GLM_LBFGS |            \
+				 1u << GLM_OWLQN}}, .unless = except,          \
+	    .help = "lbfgs, owlqn: stop at this share of the first gradient"}
+#define GLM_TOLERANCE_PARAM                                                    \
+	[GLM_TOLERANCE] = GLM_TOLERANCE_OF(PARAM_ALWAYS)
+#define GLM_BATCH_PARAMS                                                       \
+	GLM_PENALTY_PARAMS,                                                    \
+	[GLM_SOLVER] = {.name = "solver", .kind = PARAM_CHOICE,                \
+	    .max = GLM_OWLQN, .choice = glm_batch_solver_names, .pack = true,  \
+	    .help = "auto: owlqn where l1 > 0, else lbfgs"},                   \
+	GLM_VIEW_PARAMS(GLM_STANDARDIZE, GLM_INTERCEPT), GLM_TOLERANCE_PARAM
+/* clang-format on */
+extern const char *const glm_batch_solver_names[];
+
+/* Slots of such learners. */
+int glm_batch_check_config(const struct config *c, struct error *err);
+struct view *glm_batch_view_new(const struct schema *s,
+				const struct group_facts *f,
+				const struct config *c, struct error *err);
+/* EXIT_USAGE if l1 > 0 and the solver cannot do it. */
+int glm_check_l1(const struct config *c, struct error *err);
+/* EXIT_USAGE, of a learner by its name, unless the label is a number. */
+int glm_check_regression(const struct schema *s, const char *learner,
+			 struct error *err);
 
 #endif

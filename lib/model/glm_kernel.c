@@ -43,6 +43,15 @@ logistic(const double *z, size_t n, double *p, double *tail)
 	}
 }
 
+/* exp of margins that are not too large for it. */
+INLINE void
+exponential(const double *z, size_t n, double *mean)
+{
+	for (size_t i = 0; i < n; i += 8)
+		*(v8d *)(mean + i) = v8d_exp(v8d_min(
+		    *(const v8d *)(z + i), v8d_splat(LOSS_POISSON_Z_MAX)));
+}
+
 /* Slot number k of row i. */
 INLINE uint32_t
 hot_slot(const struct rows *r, bool wide, size_t i, size_t k)
@@ -97,8 +106,12 @@ mean(enum loss loss, double *z, size_t n)
 {
 	v8d p, tail;
 
-	if (loss == LOSS_SQUARED)
+	if (loss == LOSS_SQUARED || loss == LOSS_HUBER || loss == LOSS_QUANTILE)
 		return;
+	if (loss == LOSS_POISSON) {
+		exponential(z, n, z);
+		return;
+	}
 	for (size_t i = 0; i < n; i += 8) {
 		v8d_logistic(*(v8d *)(z + i), &p, &tail);
 		*(v8d *)(z + i) = p;
@@ -211,7 +224,7 @@ NAME(larger)(VECTOR a, VECTOR b)
 
 /* What a pass keeps at hand, to be added to struct glm_sums at its end. */
 struct NAME(tally) {
-	VECTOR bound[PARTS], hot_grid[PARTS], loss_grid[PARTS];
+	VECTOR bound[PARTS], hot_grid[PARTS], loss_grid[PARTS], delta[PARTS];
 	VECTOR intercept[PARTS], sum[PARTS], rmax[PARTS], lmax[PARTS];
 };
 
@@ -221,6 +234,8 @@ NAME(begin)(struct NAME(tally) *t, const struct glm_sums *s)
 	memset(t, 0, sizeof *t);
 	memcpy(t->bound, s->residual_bound, sizeof t->bound);
 	memcpy(t->loss_grid, s->loss_bound, sizeof t->loss_grid);
+	if (s->delta)
+		memcpy(t->delta, s->delta, sizeof t->delta);
 	for (size_t p = 0; p < PARTS; p++) {
 		t->hot_grid[p] = s->base1 * t->bound[p];
 		t->loss_grid[p] *= s->base1;
@@ -248,34 +263,78 @@ NAME(finish)(const struct NAME(tally) *t, const struct rows *r,
 	}
 }
 
-/* Row i, whose signed margin is z; p and tail are of it under logistic. */
+/* |residual|, residual and loss of a row, from what prepare() made of its
+ * margin, and the mean p and tail of the links that have them.  A NaN stays
+ * one: the second argument of larger() does. */
+INLINE void
+NAME(judge)(enum loss loss, double y, VECTOR delta, VECTOR z, const VECTOR *p,
+            const VECTOR *tail, VECTOR *size, VECTOR *residual, VECTOR *value)
+{
+	const VECTOR zero = {0};
+
+	if (loss == LOSS_LOGISTIC) {
+		*size = *p;
+		*residual = (1 - 2 * y) * *p;
+		*value = NAME(larger)(z, zero) + *tail;
+	} else if (loss == LOSS_SQUARED_HINGE) {
+		VECTOR over = NAME(larger)(zero, 1 + z);
+
+		*size = over + over;
+		*residual = (1 - 2 * y) * *size;
+		*value = over * over;
+	} else if (loss == LOSS_POISSON) {
+		VECTOR beyond = NAME(larger)(zero, z - LOSS_POISSON_Z_MAX);
+
+		*residual = *p - y;
+		*size = NAME(larger)(*residual, -*residual);
+		*value = *p * (1 + beyond) - y * z;
+	} else if (loss == LOSS_HUBER) {
+		VECTOR all = NAME(larger)(z, -z);
+
+		*size = -NAME(larger)(-delta, -all);
+		*residual = -NAME(larger)(-delta, -NAME(larger)(-delta, z));
+		*value = *size * (all - 0.5 * *size);
+	} else {
+		*residual = z;
+		*size = NAME(larger)(z, -z);
+		*value = 0.5 * z * z;
+	}
+}
+
+/* Row i, whose margin as prepare() left it is z; p and tail are the link's. */
 INLINE void
 NAME(add)(struct NAME(tally) *t, enum loss loss, double y, double weight,
           const VECTOR *z, const VECTOR *p, const VECTOR *tail, VECTOR *wr,
           VECTOR *hot)
 {
-	const VECTOR zero = z[0] - z[0];
-
 	for (size_t k = 0; k < PARTS; k++) {
-		VECTOR residual, value, size;
+		VECTOR residual, value, size, above;
 
-		if (loss == LOSS_LOGISTIC) {
-			size = p[k];
-			residual = (1 - 2 * y) * p[k];
-			value = NAME(larger)(z[k], zero) + tail[k];
-		} else {
-			residual = z[k];
-			size = NAME(larger)(residual, -residual);
-			value = 0.5 * residual * residual;
-		}
+		NAME(judge)
+		(loss, y, t->delta[k], z[k], p + k, tail + k, &size, &residual,
+		 &value);
+		above = loss == LOSS_POISSON ? NAME(larger)(value, -value)
+		                             : value;
 		t->rmax[k] = NAME(larger)(size, t->rmax[k]);
-		t->lmax[k] = NAME(larger)(value, t->lmax[k]);
+		t->lmax[k] = NAME(larger)(above, t->lmax[k]);
 		wr[k] = weight * residual;
 		hot[k] = (wr[k] + t->hot_grid[k]) - t->hot_grid[k];
 		t->intercept[k] += hot[k];
 		t->sum[k] += (weight * value + t->loss_grid[k]) -
 		             t->loss_grid[k];
 	}
+}
+
+/* The margin of a row as its loss takes it: with a sign, less the label, or as
+ * it is. */
+INLINE void
+NAME(prepare)(enum loss loss, double y, VECTOR *z)
+{
+	for (size_t k = 0; k < PARTS; k++)
+		if (loss == LOSS_LOGISTIC || loss == LOSS_SQUARED_HINGE)
+			z[k] = (1 - 2 * y) * z[k];
+		else if (loss != LOSS_POISSON)
+			z[k] = z[k] - y;
 }
 
 /* Loss and gradient of all rows, a batch at a time: margins, which gather
@@ -299,14 +358,13 @@ NAME(pass)(const struct rows *r, const struct glm_sums *s, bool wide,
 			VECTOR *at = z + b * PARTS;
 
 			NAME(margin)(r, s->w, wide, first + b, at);
-			for (size_t k = 0; k < PARTS; k++)
-				at[k] = loss == LOSS_LOGISTIC
-				            ? (1 - 2 * y) * at[k]
-				            : at[k] - y;
+			NAME(prepare)(loss, y, at);
 		}
 		if (loss == LOSS_LOGISTIC)
 			logistic((double *)z, n * LANES, (double *)mean,
 			         (double *)tail);
+		if (loss == LOSS_POISSON)
+			exponential((double *)z, n * LANES, (double *)mean);
 		for (size_t b = 0; b < n; b++) {
 			VECTOR wr[PARTS], hot[PARTS];
 
@@ -321,17 +379,28 @@ NAME(pass)(const struct rows *r, const struct glm_sums *s, bool wide,
 	NAME(finish)(&t, r, s);
 }
 
+INLINE void
+NAME(pass_by_loss)(const struct rows *r, const struct glm_sums *s, bool wide)
+{
+	if (s->loss == LOSS_LOGISTIC)
+		NAME(pass)(r, s, wide, LOSS_LOGISTIC);
+	else if (s->loss == LOSS_SQUARED_HINGE)
+		NAME(pass)(r, s, wide, LOSS_SQUARED_HINGE);
+	else if (s->loss == LOSS_POISSON)
+		NAME(pass)(r, s, wide, LOSS_POISSON);
+	else if (s->loss == LOSS_HUBER)
+		NAME(pass)(r, s, wide, LOSS_HUBER);
+	else
+		NAME(pass)(r, s, wide, LOSS_SQUARED);
+}
+
 static void
 NAME(accumulate)(const struct rows *r, const struct glm_sums *s)
 {
-	if (s->loss == LOSS_LOGISTIC && r->view->wide)
-		NAME(pass)(r, s, true, LOSS_LOGISTIC);
-	else if (s->loss == LOSS_LOGISTIC)
-		NAME(pass)(r, s, false, LOSS_LOGISTIC);
-	else if (r->view->wide)
-		NAME(pass)(r, s, true, LOSS_SQUARED);
+	if (r->view->wide)
+		NAME(pass_by_loss)(r, s, true);
 	else
-		NAME(pass)(r, s, false, LOSS_SQUARED);
+		NAME(pass_by_loss)(r, s, false);
 }
 
 static void

@@ -26,6 +26,7 @@ struct glm_sums {
 	const double *base; /* [d] for numeric and sparse features */
 	double base1;	    /* for one-hots, intercept and loss */
 	const double *residual_bound, *loss_bound; /* [width] */
+	const double *delta;	/* [width] huber: see loss.h; others: NULL */
 	/* Added to: */
 	double *g;			 /* [d + 2][width], aligned */
 	double *sum;			 /* [width] of losses */

@@ -57,6 +57,7 @@ struct lane {
 	enum reason reason;
 	uint32_t epoch;
 	double start; /* where the curvature is taken */
+	double delta; /* of huber */
 	double loss, objective;
 	struct loss_bounds bound;
 	struct gram_factor *factor; /* NULL until the moments are known */
@@ -160,7 +161,8 @@ start_lane(struct pack *p, size_t lane, const struct config *c)
 	l->config = c;
 	l->status = LANE_STEP;
 	l->loss = l->objective = NAN;
-	l->bound = loss_first_bounds(p->kind, p->facts, start);
+	l->delta = p->kind == LOSS_HUBER ? c->value[GLM_DELTA] : 0;
+	l->bound = loss_first_bounds(p->kind, p->facts, start, l->delta);
 	l->start = start;
 	if (p->view->intercept)
 		p->w[glm_view_intercept(p->view) * p->width + lane] = start;
@@ -312,11 +314,17 @@ add_curvature(const struct pack *p, const struct rows *r, struct partial *t)
 			n = BATCH_ROWS;
 		p->kernel->margins(r, p->w, p->width, first, n, z);
 		for (size_t i = 0; i < p->n; i++) {
-			if (!p->lane[i]->wants_curvature)
+			const struct lane *l = p->lane[i];
+			double unit =
+			    loss_curvature_unit(p->kind, p->facts, l->bound);
+
+			if (!l->wants_curvature)
 				continue;
 			glm_lane_means(&w, z, i, n, mean);
 			for (size_t k = 0; k < n; k++)
-				mean[k] *= 1 - mean[k];
+				mean[k] = loss_row_curvature(
+				    p->kind, unit, l->delta,
+				    r->label[first + k], mean[k]);
 			gram_add(p->gram, r, first, n, mean,
 				 glm_partial_moments(t, &t->lane[i]));
 		}
@@ -328,12 +336,14 @@ glm_pack_accumulate(const struct pack *p, const struct rows *r,
 		    struct partial *t)
 {
 	double residual_bound[PACK_LANES_MAX], loss_bound[PACK_LANES_MAX];
+	double delta[PACK_LANES_MAX];
 
 	for (size_t i = 0; i < p->width; i++) {
 		bool used = i < p->n;
 
 		residual_bound[i] = used ? p->lane[i]->bound.residual : 1;
 		loss_bound[i] = used ? p->lane[i]->bound.loss : 1;
+		delta[i] = used ? p->lane[i]->delta : 1;
 	}
 	p->kernel->accumulate(r, &(struct glm_sums){
 				     .loss = p->kind,
@@ -343,6 +353,7 @@ glm_pack_accumulate(const struct pack *p, const struct rows *r,
 				     .base1 = p->base1,
 				     .residual_bound = residual_bound,
 				     .loss_bound = loss_bound,
+				     .delta = delta,
 				     .g = t->g,
 				     .sum = t->sum,
 				     .residual_max = t->residual_max,
@@ -462,6 +473,10 @@ check_bounds(struct pack *p, size_t lane, const struct partial *t)
 		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
 		return false;
 	}
+	if (loss_bounds_loose(p->kind, l->bound, max)) {
+		l->bound = loss_next_bounds(p->kind, max);
+		return false;
+	}
 	if (max.residual <= l->bound.residual && max.loss <= l->bound.loss) {
 		l->bound = loss_next_bounds(p->kind, max);
 		return true;
@@ -495,11 +510,15 @@ take_moments(struct pack *p, const struct partial *t)
 	p->wants_moments = false;
 	for (size_t i = 0; i < p->n; i++) {
 		struct lane *l = p->lane[i];
+		double unit;
 
 		if (!l->wants_curvature)
 			continue;
 		l->wants_curvature = false;
 		keep_moments(&l->moments, &t->lane[i], size);
+		unit = loss_curvature_unit(p->kind, p->facts, l->bound);
+		for (size_t k = 0; unit != 1 && k < size; k++)
+			l->moments[k] *= unit;
 		gram_factor_free(l->factor);
 		l->factor = NULL;
 		if (l->solver)

@@ -3,17 +3,15 @@
 #include <math.h>
 #include <string.h>
 #include "model/glm.h"
+#include "model/huber.h"
 #include "model/mlp.h"
+#include "model/poisson.h"
 #include "model/softmax.h"
 #include "model/svm.h"
 
 const struct learner *const learner_table[] = {
-    &learner_logistic,
-    &learner_linear,
-    &learner_svm,
-    &learner_softmax,
-    &learner_mlp,
-    NULL,
+    &learner_logistic, &learner_linear,	 &learner_poisson, &learner_huber,
+    &learner_svm,      &learner_softmax, &learner_mlp,	   NULL,
 };
 
 const char *
@@ -53,20 +51,29 @@ learner_defaults(const struct learner *l)
 	return c;
 }
 
+static bool
+has_value(const struct config *c, const struct param_use *u)
+{
+	return u->values >> (unsigned)c->value[u->of] & 1;
+}
+
 bool
 learner_uses(const struct learner *l, const struct config *c, size_t param,
 	     size_t *of)
 {
-	for (size_t i = 0; i < 2; i++) {
-		const struct param_use *u = &l->param[param].use[i];
+	const struct learner_param *p = &l->param[param];
 
-		if (u->values == 0 ||
-		    (u->values >> (unsigned)c->value[u->of] & 1))
+	for (size_t i = 0; i < 2; i++) {
+		const struct param_use *u = &p->use[i];
+
+		if (u->values == 0 || has_value(c, u))
 			continue;
 		*of = u->of;
 		return false;
 	}
-	return true;
+	*of = p->unless[0].of;
+	return p->unless[0].values == 0 || !has_value(c, &p->unless[0]) ||
+	       !has_value(c, &p->unless[1]);
 }
 
 bool

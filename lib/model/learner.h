@@ -63,6 +63,13 @@ struct param_use {
 	uint32_t values;
 };
 
+#define PARAM_ALWAYS                                                           \
+	{                                                                      \
+		{                                                              \
+			0, 0                                                   \
+		}                                                              \
+	}
+
 struct learner_param {
 	const char *name; /* "l2" */
 	enum param_kind kind;
@@ -72,7 +79,8 @@ struct learner_param {
 			smaller, 0: says nothing; earlier params weigh more */
 	bool view;   /* decides the view: equal within a pack */
 	bool pack;   /* must be equal within a pack for another reason */
-	struct param_use use[2]; /* only configs of both look at it */
+	struct param_use use[2]; /* only configs of both look at it, */
+	struct param_use unless[2]; /* but not those of both of these */
 	const char *help;
 };
 

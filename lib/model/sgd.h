@@ -58,51 +58,52 @@ extern const char *const sgd_schedule_names[], *const sgd_average_names[];
  * a default step size of its own.  `solver` is the position of the parameter of
  * that name, `sgd` the value of plain sgd: it and all after it are Sequential.
  */
-#define SGD_SEQUENTIAL(solver, sgd)                                            \
-	{                                                                      \
-		(solver), ~UINT32_C(0) << (sgd)                                \
-	}
-#define SGD_PLAIN(solver, sgd)                                                 \
-	{                                                                      \
-		(solver), UINT32_C(1) << (sgd)                                 \
-	}
 /* clang-format off */
 #define SGD_PARAM_TABLE(at, solver, sgd, batch_default, average_default)       \
 	SGD_PARAM_TABLE_RATE(at, solver, sgd, 0.01, batch_default,             \
 			     average_default)
 #define SGD_PARAM_TABLE_RATE(at, solver, sgd, rate_default, batch_default,     \
 			     average_default)                                  \
+	SGD_PARAM_TABLE_OF(at, solver, ~UINT32_C(0) << (sgd),                  \
+			   UINT32_C(1) << (sgd), PARAM_ALWAYS, rate_default,   \
+			   batch_default, average_default)
+/* Of a learner with other values of its solver: `sequential` and `plain` have
+ * the bits of those that are Sequential, and of those that are plain sgd;
+ * `except` is of struct learner_param. */
+#define SGD_PARAM_TABLE_OF(at, solver, sequential, plain, except,              \
+			   rate_default, batch_default, average_default)       \
 	[(at) + SGD_LEARNING_RATE] = {.name = "learning_rate",                 \
 	    .kind = PARAM_REAL, .min = 1e-12, .max = 1e6,                      \
-	    .dflt = (rate_default), .use = {SGD_SEQUENTIAL(solver, sgd)},      \
+	    .dflt = (rate_default), .use = {{(solver), (sequential)}},         \
+	    .unless = except,                                                  \
 	    .help = "sgd, adam: step size in the first epoch"},                \
 	[(at) + SGD_SCHEDULE] = {.name = "schedule", .kind = PARAM_CHOICE,     \
 	    .max = SGD_INVERSE, .dflt = SGD_EXPONENTIAL,                       \
 	    .choice = sgd_schedule_names,                                      \
-	    .use = {SGD_SEQUENTIAL(solver, sgd)},                              \
+	    .use = {{(solver), (sequential)}}, .unless = except,               \
 	    .help = "sgd, adam: the step size of epoch e is learning_rate "    \
 		    "(constant), * decay^e (exponential), / (1 + decay e) "    \
 		    "(inverse)"},                                              \
 	[(at) + SGD_DECAY] = {.name = "decay", .kind = PARAM_REAL,             \
 	    .max = 1, .dflt = 0.95,                                            \
-	    .use = {SGD_SEQUENTIAL(solver, sgd),                               \
+	    .use = {{(solver), (sequential)},                                  \
 		    {(at) + SGD_SCHEDULE,                                      \
 		     1u << SGD_EXPONENTIAL | 1u << SGD_INVERSE}},              \
-	    .help = "sgd, adam: see schedule"},                                \
+	    .unless = except, .help = "sgd, adam: see schedule"},              \
 	[(at) + SGD_BATCH] = {.name = "batch", .kind = PARAM_INT, .min = 1,    \
 	    .max = 65536, .dflt = (batch_default), .pack = true,               \
-	    .use = {SGD_SEQUENTIAL(solver, sgd)},                              \
+	    .use = {{(solver), (sequential)}}, .unless = except,               \
 	    .help = "sgd, adam: rows of a step"},                              \
 	[(at) + SGD_MOMENTUM] = {.name = "momentum", .kind = PARAM_REAL,       \
-	    .max = 0.9999, .use = {SGD_PLAIN(solver, sgd)},                    \
+	    .max = 0.9999, .use = {{(solver), (plain)}}, .unless = except,     \
 	    .help = "sgd: heavy-ball momentum"},                               \
 	[(at) + SGD_NESTEROV] = {.name = "nesterov", .kind = PARAM_INT,        \
-	    .max = 1, .pack = true, .use = {SGD_PLAIN(solver, sgd)},           \
-	    .help = "sgd: momentum looks ahead"},                              \
+	    .max = 1, .pack = true, .use = {{(solver), (plain)}},              \
+	    .unless = except, .help = "sgd: momentum looks ahead"},            \
 	[(at) + SGD_AVERAGE] = {.name = "average", .kind = PARAM_CHOICE,       \
 	    .max = SGD_AVERAGE_EPOCH, .dflt = (average_default), .pack = true, \
 	    .choice = sgd_average_names,                                       \
-	    .use = {SGD_SEQUENTIAL(solver, sgd)},                              \
+	    .use = {{(solver), (sequential)}}, .unless = except,               \
 	    .help = "sgd, adam: the model is the mean of the last epoch's "    \
 		    "iterates (epoch), or the last one (last)"}
 /* clang-format on */

@@ -2,24 +2,32 @@
 
 #include "model/glm_kernel.h"
 #include "model/glm_model.h"
+#include "model/glm_pack.h"
 #include "model/glm_view.h"
 #include "model/sgd_pack.h"
 
 static const char *const loss_names[] = {"hinge", "squared_hinge", NULL};
-static const char *const solver_names[] = {"sgd", "adam", NULL};
+static const char *const solver_names[] = {"auto", "lbfgs", "owlqn",
+					   "sgd",  "adam",  NULL};
+
+/* Under auto it is the loss that decides. */
+#define BATCH_AUTO                                                             \
+	{                                                                      \
+		{GLM_SOLVER, 1u << GLM_AUTO},                                  \
+		{                                                              \
+			SVM_LOSS, 1u << SVM_SQUARED_HINGE                      \
+		}                                                              \
+	}
+#define SGD_AUTO                                                               \
+	{                                                                      \
+		{GLM_SOLVER, 1u << GLM_AUTO},                                  \
+		{                                                              \
+			SVM_LOSS, 1u << SVM_HINGE                              \
+		}                                                              \
+	}
 
 static const struct learner_param params[SVM_PARAM_COUNT] = {
-    [SVM_L2] = {.name = "l2",
-		.kind = PARAM_REAL,
-		.max = 1e12,
-		.dflt = 1e-4,
-		.simpler = 1,
-		.help = "penalty l2/2 |w|^2 on the mean loss"},
-    [SVM_L1] = {.name = "l1",
-		.kind = PARAM_REAL,
-		.max = 1e12,
-		.simpler = 1,
-		.help = "penalty l1 |w|_1 on the mean loss"},
+    GLM_PENALTY_PARAMS,
     [SVM_LOSS] = {.name = "loss",
 		  .kind = PARAM_CHOICE,
 		  .max = SVM_SQUARED_HINGE,
@@ -27,25 +35,19 @@ static const struct learner_param params[SVM_PARAM_COUNT] = {
 		  .pack = true,
 		  .help = "of a margin m of the right sign: max(0, 1 - m), or "
 			  "its square"},
-    [SVM_SOLVER] = {.name = "solver",
+    [GLM_SOLVER] = {.name = "solver",
 		    .kind = PARAM_CHOICE,
-		    .max = SVM_ADAM,
+		    .max = GLM_ADAM,
 		    .choice = solver_names,
 		    .pack = true,
-		    .help = "stochastic gradient descent, or Adam"},
-    [SVM_STANDARDIZE] = {.name = "standardize",
-			 .kind = PARAM_INT,
-			 .max = 1,
-			 .dflt = 1,
-			 .view = true,
-			 .help = "numeric features to mean 0 and sd 1"},
-    [SVM_INTERCEPT] = {.name = "intercept",
-		       .kind = PARAM_INT,
-		       .max = 1,
-		       .dflt = 1,
-		       .view = true,
-		       .help = "an unpenalised constant term"},
-    SGD_PARAM_TABLE(SVM_SGD_RULE, SVM_SOLVER, SVM_SGD, 1, SGD_AVERAGE_EPOCH),
+		    .help = "auto: sgd for hinge; for squared_hinge owlqn "
+			    "where l1 > 0, else lbfgs"},
+    GLM_VIEW_PARAMS(GLM_STANDARDIZE, GLM_INTERCEPT),
+    [GLM_TOLERANCE] = GLM_TOLERANCE_OF(SGD_AUTO),
+    SGD_PARAM_TABLE_OF(GLM_SGD_RULE, GLM_SOLVER,
+		       1u << GLM_AUTO | 1u << GLM_SGD | 1u << GLM_ADAM,
+		       1u << GLM_AUTO | 1u << GLM_SGD, BATCH_AUTO, 0.01, 1,
+		       SGD_AVERAGE_EPOCH),
 };
 
 static int
@@ -64,11 +66,19 @@ setup_of(const struct config *c)
 	return (struct sgd_setup){
 	    .kind = c->value[SVM_LOSS] == SVM_HINGE ? LOSS_HINGE
 						    : LOSS_SQUARED_HINGE,
-	    .adam = c->value[SVM_SOLVER] == SVM_ADAM,
-	    .l1 = SVM_L1,
-	    .l2 = SVM_L2,
-	    .rule = SVM_SGD_RULE,
+	    .adam = c->value[GLM_SOLVER] == GLM_ADAM,
+	    .l1 = GLM_L1,
+	    .l2 = GLM_L2,
+	    .rule = GLM_SGD_RULE,
 	};
+}
+
+static bool
+is_sequential(const struct config *c)
+{
+	return c->value[GLM_SOLVER] >= GLM_SGD ||
+	       (c->value[GLM_SOLVER] == GLM_AUTO &&
+		c->value[SVM_LOSS] == SVM_HINGE);
 }
 
 static int
@@ -76,6 +86,14 @@ check_config(const struct config *c, struct error *err)
 {
 	struct sgd_setup s = setup_of(c);
 
+	if (!is_sequential(c) && c->value[SVM_LOSS] == SVM_HINGE)
+		return error_set(err, EXIT_USAGE,
+				 "solver=%s cannot do loss=hinge, which has "
+				 "kinks: use solver=sgd, adam or auto, or "
+				 "loss=squared_hinge",
+				 solver_names[(size_t)c->value[GLM_SOLVER]]);
+	if (!is_sequential(c))
+		return glm_batch_check_config(c, err);
 	if (sgd_setup_check(&s, c, err) < 0)
 		return -1;
 	return glm_kernel_check(err);
@@ -85,11 +103,10 @@ static struct view *
 view_new(const struct schema *s, const struct group_facts *f,
 	 const struct config *c, struct error *err)
 {
-	struct view *v = glm_view_new(s, f, c->value[SVM_STANDARDIZE] != 0,
-				      c->value[SVM_INTERCEPT] != 0, err);
+	struct view *v = glm_batch_view_new(s, f, c, err);
 
 	if (v)
-		v->single = true;
+		v->single = is_sequential(c);
 	return v;
 }
 
@@ -107,6 +124,13 @@ model_load(const struct view *v, const void *b, size_t n, struct error *err)
 }
 
 static struct pack *
+batch_new(const struct pack_spec *spec, struct error *err)
+{
+	(void)err;
+	return glm_pack_new(spec, LOSS_SQUARED_HINGE);
+}
+
+static struct pack *
 create(const struct pack_spec *spec, struct error *err)
 {
 	struct sgd_setup s = setup_of(spec->config[0]);
@@ -115,6 +139,7 @@ create(const struct pack_spec *spec, struct error *err)
 	return sgd_pack_new(spec, &s);
 }
 
+static const struct pack_ops batch_ops = GLM_PACK_OPS(batch_new);
 static const struct pack_ops pack_ops[SGD_METHOD_COUNT] = {
     SGD_PACK_OPS(create)};
 
@@ -123,12 +148,15 @@ ops(const struct config *c)
 {
 	struct sgd_setup s = setup_of(c);
 
+	if (!is_sequential(c))
+		return &batch_ops;
 	return &pack_ops[sgd_setup_method(&s, c)];
 }
 
 const struct learner learner_svm = {
     .name = "svm",
-    .help = "linear support vector machine by SGD, with l2 and l1 penalties",
+    .help = "linear support vector machine by SGD, or of the squared hinge by "
+	    "L-BFGS, with l2 and l1 penalties",
     .param = params,
     .nparam = SVM_PARAM_COUNT,
     .check_task = check_task,

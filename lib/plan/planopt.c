@@ -157,17 +157,17 @@ add_choices(const struct space *s, size_t of, int used, struct strbuf *sb)
 	const char * or = "";
 
 	for (size_t v = 0; p->choice[v]; v++) {
-		bool there = false;
+		bool now = false, good = false;
 
-		for (size_t i = 0; used < 0 && i < s->nconfig; i++)
-			there |= s->config[i].value[of] == (double)v;
+		for (size_t i = 0; i < s->nconfig; i++)
+			now |= s->config[i].value[of] == (double)v;
 		for (size_t i = 0; used >= 0 && i < 2; i++) {
 			const struct param_use *u =
 			    &s->learner->param[used].use[i];
 
-			there |= u->of == of && (u->values >> v & 1);
+			good |= u->of == of && (u->values >> v & 1);
 		}
-		if (!there)
+		if (used < 0 ? !now : now || !good)
 			continue;
 		strbuf_addf(sb, "%s%s", or, p->choice[v]);
 		or = " or ";

@@ -211,8 +211,7 @@ reference_new(const struct job *j, size_t lane)
 	r.rule = sgd_rule_of(&j->config[lane], rule_at(j));
 	r.l1 = param(j, lane, "l1");
 	r.l2 = param(j, lane, "l2");
-	r.adam = strcmp(j->learner->name, "svm") == 0 ? of == SVM_ADAM
-						      : of == GLM_ADAM;
+	r.adam = of == GLM_ADAM;
 	r.d = j->view->d;
 	r.w = xcalloc(r.d + 2, 8);
 	r.g = xcalloc(r.d + 2, 8);
@@ -384,8 +383,7 @@ average_every(const struct job *j, size_t lane)
 		touched += (double)j->train->start[j->nrow] / (double)j->nrow;
 	touched = (2 * touched + 20) * (double)rule.batch;
 	if (rule.momentum > 0 ||
-	    param(j, lane, "solver") ==
-		(strcmp(j->learner->name, "svm") ? GLM_ADAM : SVM_ADAM))
+	    param(j, lane, "solver") == GLM_ADAM)
 		touched += n;
 	return sgd_average_every((j->nrow + rule.batch - 1) / rule.batch,
 				 touched, 4 * n + 300);
@@ -450,7 +448,6 @@ static const struct variant variant[] = {
 static void
 set_variant(struct job *j, const struct variant *v)
 {
-	bool svm = strcmp(j->learner->name, "svm") == 0;
 	double rate = v->momentum > 0 ? 0x1p-9 : 0x1p-5;
 
 	for (size_t i = 0; i < j->n; i++) {
@@ -461,7 +458,7 @@ set_variant(struct job *j, const struct variant *v)
 		set(j, i, "learning_rate", rate / (double)(1 << i));
 		set(j, i, "schedule", (double)(i % 3));
 		if (v->adam)
-			set(j, i, "solver", svm ? SVM_ADAM : GLM_ADAM);
+			set(j, i, "solver", GLM_ADAM);
 	}
 }
 

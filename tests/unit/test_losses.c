@@ -1,0 +1,659 @@
+/* The losses that the batch solvers take, each against its textbook. */
+
+#include "batch_job.h"
+#include "model/glm_kernel.h"
+#include "model/metric.h"
+
+static const struct loss_case {
+	const char *learner;
+	enum loss kind;
+	enum task task;
+	bool squared_hinge;
+} cases[] = {
+    {"logistic", LOSS_LOGISTIC, TASK_BINARY, false},
+    {"linear", LOSS_SQUARED, TASK_REGRESSION, false},
+    {"svm", LOSS_SQUARED_HINGE, TASK_BINARY, true},
+    {"poisson", LOSS_POISSON, TASK_REGRESSION, false},
+    {"huber", LOSS_HUBER, TASK_REGRESSION, false},
+};
+#define CASES (sizeof cases / sizeof *cases)
+#define DELTA 0.3L
+
+static void
+case_toy(struct toy *t, const struct loss_case *c, struct toy_random o)
+{
+	o.task = c->task;
+	toy_random(t, &o);
+	if (c->kind != LOSS_POISSON)
+		return;
+	for (uint32_t r = 0; r < o.nrow; r++)
+		t->block.label[r] = floor(fabs(3 * t->block.label[r]));
+	t->facts.label_sum = t->facts.label_max_abs = 0;
+	for (uint32_t r = 0; r < o.nrow; r++)
+		if (toy_is_train(t, r)) {
+			double y = t->block.label[r];
+
+			t->facts.label_sum +=
+			    y * (t->block.weight ? t->block.weight[r] : 1);
+			t->facts.label_max_abs =
+			    fmax(t->facts.label_max_abs, y);
+		}
+}
+
+static void
+case_job(struct job *j, const struct loss_case *c, struct toy *t, size_t n)
+{
+	job_init(j, c->learner, t, n);
+	if (c->squared_hinge)
+		job_set_all(j, "loss", 1);
+	if (c->kind == LOSS_HUBER)
+		for (size_t i = 0; i < n; i++)
+			job_set(j, i, "delta",
+				(double)DELTA * (1 + (double)(i % 3)));
+}
+
+/* --- the textbook --- */
+
+struct textbook {
+	size_t n, p; /* rows, variables; the intercept is the last */
+	long double *x, *y, *weight;
+	long double l2, delta, mass;
+	enum loss kind;
+};
+
+static struct textbook
+textbook_of(const struct job *j, const struct loss_case *c)
+{
+	const struct rows *r = j->train;
+	const struct view *v = r->view;
+	struct textbook b = {.n = r->n, .p = v->d + 1, .kind = c->kind};
+
+	b.x = calloc(b.n * b.p, sizeof *b.x);
+	b.y = calloc(b.n, sizeof *b.y);
+	b.weight = calloc(b.n, sizeof *b.weight);
+	b.l2 = job_get(j, 0, "l2");
+	b.delta = c->kind == LOSS_HUBER ? job_get(j, 0, "delta") : 0;
+	for (size_t i = 0; i < b.n; i++) {
+		long double *x = b.x + i * b.p;
+
+		b.y[i] = r->label[i];
+		b.weight[i] = r->weight[i];
+		b.mass += r->weight[i];
+		for (size_t k = 0; k < v->nhot; k++)
+			if (r->hot16[i * v->nhot + k] < v->d)
+				x[r->hot16[i * v->nhot + k]] += 1;
+		for (size_t k = 0; k < v->nnum; k++)
+			x[v->num[k]] += r->num[i * v->nnum + k];
+		x[v->d] = 1;
+	}
+	return b;
+}
+
+static void
+textbook_release(struct textbook *b)
+{
+	free(b->x);
+	free(b->y);
+	free(b->weight);
+}
+
+/* Loss of a row, its slope and curvature by z. */
+static long double
+row_loss(const struct textbook *b, long double z, long double y,
+	 long double *slope, long double *curvature)
+{
+	long double s = 2 * y - 1, r = z - y, over = 1 - s * z, p;
+
+	switch (b->kind) {
+	case LOSS_LOGISTIC:
+		p = 1 / (1 + expl(-z));
+		*slope = p - y;
+		*curvature = p * (1 - p);
+		return s * z > 0 ? log1pl(expl(-s * z))
+				 : -s * z + log1pl(expl(s * z));
+	case LOSS_SQUARED_HINGE:
+		*slope = over > 0 ? -2 * s * over : 0;
+		*curvature = over > 0 ? 2 : 0;
+		return over > 0 ? over * over : 0;
+	case LOSS_POISSON:
+		p = expl(z);
+		*slope = p - y;
+		*curvature = p;
+		return p - y * z;
+	case LOSS_HUBER:
+		if (fabsl(r) > b->delta) {
+			*slope = r > 0 ? b->delta : -b->delta;
+			*curvature = 0;
+			return b->delta * (fabsl(r) - b->delta / 2);
+		}
+		/* fallthrough */
+	default:
+		*slope = r;
+		*curvature = 1;
+		return r * r / 2;
+	}
+}
+
+/* The objective at w, and if asked for gradient [p] and Hessian [p][p]. */
+static long double
+textbook_objective(const struct textbook *b, const long double *w,
+		   long double *g, long double *h)
+{
+	long double f = 0;
+	size_t p = b->p;
+
+	for (size_t k = 0; g && k < p; k++)
+		g[k] = k + 1 < p ? b->l2 * w[k] : 0;
+	for (size_t k = 0; h && k < p * p; k++)
+		h[k] = k % (p + 1) == 0 ? b->l2 + 1e-15L : 0;
+	for (size_t i = 0; i < b->n; i++) {
+		const long double *x = b->x + i * p;
+		long double z = 0, slope, curvature, of = b->weight[i] / b->mass;
+
+		for (size_t k = 0; k < p; k++)
+			z += x[k] * w[k];
+		f += of * row_loss(b, z, b->y[i], &slope, &curvature);
+		for (size_t k = 0; g && k < p; k++)
+			g[k] += of * slope * x[k];
+		for (size_t k = 0; h && k < p; k++)
+			for (size_t l = 0; l < p; l++)
+				h[k * p + l] += of * curvature * x[k] * x[l];
+	}
+	for (size_t k = 0; k + 1 < p; k++)
+		f += b->l2 / 2 * w[k] * w[k];
+	return f;
+}
+
+/* d = -h^-1 g, by Gauss without pivots; h is lost. */
+static void
+newton_step(size_t p, long double *h, const long double *g, long double *d)
+{
+	for (size_t k = 0; k < p; k++)
+		d[k] = -g[k];
+	for (size_t k = 0; k < p; k++)
+		for (size_t i = k + 1; i < p; i++) {
+			long double m = h[i * p + k] / h[k * p + k];
+
+			for (size_t l = k; l < p; l++)
+				h[i * p + l] -= m * h[k * p + l];
+			d[i] -= m * d[k];
+		}
+	for (size_t k = p; k-- > 0;) {
+		for (size_t l = k + 1; l < p; l++)
+			d[k] -= h[k * p + l] * d[l];
+		d[k] /= h[k * p + k];
+	}
+}
+
+/* The least objective, by Newton's method with halved steps. */
+static long double
+textbook_minimum(const struct textbook *b)
+{
+	size_t p = b->p;
+	long double *w = calloc(4 * p + p * p, sizeof *w);
+	long double *g = w + p, *d = g + p, *to = d + p, *h = to + p;
+	long double f = textbook_objective(b, w, g, h), lower = f;
+
+	for (int k = 0; k < 500; k++) {
+		long double t = 1;
+
+		newton_step(p, h, g, d);
+		do {
+			for (size_t i = 0; i < p; i++)
+				to[i] = w[i] + t * d[i];
+			lower = textbook_objective(b, to, NULL, NULL);
+			t /= 2;
+		} while (!(lower < f) && t > 1e-25L);
+		if (!(lower < f))
+			break;
+		memcpy(w, to, p * sizeof *w);
+		f = textbook_objective(b, w, g, h);
+	}
+	free(w);
+	return f;
+}
+
+/* --- tests --- */
+
+static const struct toy_random plain = {
+    .nrow = 500, .seed = 9, .weighted = true, .nvalue = 6};
+/* Sums of plain doubles of these depend on their order. */
+static const struct toy_random adversarial = {.nrow = 701,
+					      .seed = 5,
+					      .weighted = true,
+					      .sparse = true,
+					      .nvalue = 40,
+					      .wide = 30};
+/* exp() of wide features would only overflow. */
+static const struct toy_random narrower = {.nrow = 701,
+					   .seed = 5,
+					   .weighted = true,
+					   .sparse = true,
+					   .nvalue = 40,
+					   .wide = 6};
+
+static struct toy_random
+hard(const struct loss_case *c)
+{
+	return c->kind == LOSS_POISSON ? narrower : adversarial;
+}
+
+/* Sums at w without a grid. */
+static void
+plain_sums(const struct job *j, const struct loss_case *c, const double *w,
+	   double *g, double *loss)
+{
+	double bound = 0x1p60, rmax = 0, lmax = 0, delta = (double)DELTA;
+	double *base = xcalloc(j->view->d, sizeof *base);
+
+	glm_kernel_choose()->accumulate(
+	    j->train, &(struct glm_sums){.loss = c->kind,
+					 .width = 1,
+					 .w = w,
+					 .base = base,
+					 .residual_bound = &bound,
+					 .loss_bound = &bound,
+					 .delta = &delta,
+					 .g = g,
+					 .sum = loss,
+					 .residual_max = &rmax,
+					 .loss_max = &lmax});
+	CHECK(rmax > 0 && lmax > 0);
+	free(base);
+}
+
+/* The kernel's loss and gradient are the textbook's, and its gradient is what
+ * differences of the textbook's loss say. */
+static void
+gradients(void)
+{
+	for (size_t k = 0; k < CASES; k++) {
+		struct textbook b;
+		struct toy t;
+		struct job j;
+		long double *x, h = 1e-6L;
+		double *w, *g, loss = 0;
+
+		case_toy(&t, &cases[k], plain);
+		case_job(&j, &cases[k], &t, 1);
+		job_set(&j, 0, "l2", 0);
+		job_start(&j);
+		b = textbook_of(&j, &cases[k]);
+		w = xaligned(b.p + 1, sizeof *w);
+		g = xaligned(b.p + 1, sizeof *g);
+		x = calloc(b.p, sizeof *x);
+		for (size_t i = 0; i < b.p; i++)
+			x[i] = w[i] = 2 * rng_unit(3, i, 0, 0) - 1;
+		plain_sums(&j, &cases[k], w, g, &loss);
+		CHECK_NEAR(loss / (double)b.mass,
+			   (double)textbook_objective(&b, x, NULL, NULL),
+			   1e-13);
+		for (size_t i = 0; i < b.p; i++) {
+			long double at = x[i], up, down;
+
+			x[i] = at + h;
+			up = textbook_objective(&b, x, NULL, NULL);
+			x[i] = at - h;
+			down = textbook_objective(&b, x, NULL, NULL);
+			x[i] = at;
+			CHECK_NEAR(g[i] / (double)b.mass,
+				   (double)((up - down) / (2 * h)), 1e-7);
+		}
+		free(w);
+		free(g);
+		free(x);
+		textbook_release(&b);
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
+static void
+optima(void)
+{
+	static const double l2[] = {1e-6, 1e-3, 1};
+
+	for (size_t k = 0; k < 3 * CASES; k++) {
+		const struct loss_case *c = &cases[k / 3];
+		struct textbook b;
+		struct toy t;
+		struct job j;
+		long double *x;
+		double least, *w;
+
+		case_toy(&t, c, plain);
+		case_job(&j, c, &t, 1);
+		job_set(&j, 0, "l2", l2[k % 3]);
+		job_set(&j, 0, "tolerance", 1e-12);
+		job_run(&j);
+		CHECK_INT(j.report[0].status, LANE_CONVERGED);
+		b = textbook_of(&j, c);
+		least = (double)textbook_minimum(&b);
+		w = job_weights(&j, 0, b.p);
+		x = calloc(b.p, sizeof *x);
+		for (size_t i = 0; i < b.p; i++)
+			x[i] = w[i];
+		/* That of poisson is near 0, of terms about 1. */
+		CHECK_NEAR(j.report[0].objective, least, 1e-9 * fabs(least));
+		CHECK_NEAR((double)textbook_objective(&b, x, NULL, NULL), least,
+			   1e-14);
+		free(w);
+		free(x);
+		textbook_release(&b);
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
+/* Under l1: where a weight is 0 the slope is no steeper than l1, elsewhere
+ * the slopes cancel. */
+static void
+sparse_optima(void)
+{
+	for (size_t k = 0; k < CASES; k++) {
+		struct textbook b;
+		struct toy t;
+		struct job j;
+		long double *x, *g;
+		double *w, l1 = 0.02;
+		size_t zeros = 0;
+
+		case_toy(&t, &cases[k], plain);
+		case_job(&j, &cases[k], &t, 1);
+		job_set(&j, 0, "l1", l1);
+		job_set(&j, 0, "tolerance", 1e-10);
+		job_run(&j);
+		CHECK_INT(j.report[0].status, LANE_CONVERGED);
+		b = textbook_of(&j, &cases[k]);
+		x = calloc(2 * b.p, sizeof *x);
+		g = x + b.p;
+		w = job_weights(&j, 0, b.p);
+		for (size_t i = 0; i < b.p; i++)
+			x[i] = w[i];
+		textbook_objective(&b, x, g, NULL);
+		for (size_t i = 0; i < b.p; i++) {
+			double by = i + 1 < b.p ? l1 : 0;
+
+			if (w[i] == 0 && i + 1 < b.p)
+				CHECK(fabs((double)g[i]) <= l1 * (1 + 1e-6));
+			else
+				CHECK_NEAR((double)g[i],
+					   w[i] > 0 ? -by : by, 2e-6);
+			zeros += w[i] == 0;
+		}
+		CHECK(zeros > 0 && zeros < b.p - 1);
+		free(x);
+		free(w);
+		textbook_release(&b);
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
+static void
+cuts(void)
+{
+	for (size_t k = 0; k < CASES; k++) {
+		struct toy t;
+		struct job j;
+
+		case_toy(&t, &cases[k], hard(&cases[k]));
+		case_job(&j, &cases[k], &t, 6);
+		job_cuts_do_not_matter(&j, 30);
+		toy_release(&t);
+	}
+}
+
+static void
+widths(void)
+{
+	for (size_t k = 0; k < CASES; k++) {
+		struct toy t;
+		struct job j;
+
+		case_toy(&t, &cases[k], hard(&cases[k]));
+		case_job(&j, &cases[k], &t, 16);
+		job_width_does_not_matter(&j, 12);
+		toy_release(&t);
+	}
+}
+
+static void
+states(void)
+{
+	for (size_t k = 0; k < CASES; k++) {
+		struct toy t;
+		struct job j;
+
+		case_toy(&t, &cases[k], hard(&cases[k]));
+		case_job(&j, &cases[k], &t, 5);
+		j.epochs = 60;
+		job_state_goes_on(&j);
+		toy_release(&t);
+	}
+}
+
+/* What is predicted is what was scored, and of poisson it is exp. */
+static void
+predictions(void)
+{
+	for (size_t k = 0; k < CASES; k++) {
+		struct metric *a, *b;
+		struct model *m;
+		struct toy t;
+		struct job j;
+		double *out, *raw;
+
+		case_toy(&t, &cases[k], plain);
+		case_job(&j, &cases[k], &t, 1);
+		job_run(&j);
+		a = metric_new(cases[k].task, t.schema.nclass, METRIC_FULL);
+		b = metric_new(cases[k].task, t.schema.nclass, METRIC_FULL);
+		j.ops->evaluate(j.pack[0], j.train, &a);
+		m = job_model(&j, 0);
+		out = xcalloc(2 * j.train->n, sizeof *out);
+		raw = out + j.train->n;
+		j.learner->predict(m, j.train, false, out);
+		j.learner->predict(m, j.train, true, raw);
+		metric_add_many(b, j.train->label, j.train->weight, out,
+				j.train->n);
+		CHECK_BITS(metric_value(a, metric_default(cases[k].task)),
+			   metric_value(b, metric_default(cases[k].task)));
+		for (size_t i = 0; i < j.train->n; i++)
+			if (cases[k].kind == LOSS_POISSON)
+				CHECK_NEAR(out[i] / exp(raw[i]), 1, 1e-14);
+			else if (cases[k].task == TASK_REGRESSION)
+				CHECK_BITS(out[i], raw[i]);
+		j.learner->model_free(m);
+		metric_free(a);
+		metric_free(b);
+		free(out);
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
+/* --- from ../shared/oracles/glm.json --- */
+
+static void
+oracle(const struct loss_case *c, const char *data, double l2, double objective)
+{
+	struct toy t;
+	struct job j;
+
+	if (toy_libsvm(&t, data, TASK_BINARY, 0) < 0) {
+		check_skip("no ../shared/data");
+		return;
+	}
+	t.schema.task = c->task;
+	case_job(&j, c, &t, 1);
+	job_set(&j, 0, "l2", l2);
+	job_set(&j, 0, "standardize", 0);
+	job_set(&j, 0, "tolerance", 1e-12);
+	job_run(&j);
+	CHECK_INT(j.report[0].status, LANE_CONVERGED);
+	CHECK_NEAR(j.report[0].objective, objective, 1e-11 * objective);
+	job_end(&j);
+	toy_release(&t);
+}
+
+static void
+oracles(void)
+{
+	oracle(&cases[2], "data/libsvm/heart_scale", 0.01, 0.4295025946601491);
+	oracle(&cases[2], "data/libsvm/a9a.gz", 0.001, 0.4238028473965911);
+	oracle(&cases[3], "data/libsvm/heart_scale", 0.01, 0.6580333681974408);
+}
+
+/* --- what data are not like --- */
+
+static void
+check_finite(struct job *j)
+{
+	size_t p = j->view->d + 1;
+	double *w = job_weights(j, 0, p);
+
+	for (size_t i = 0; i < p; i++)
+		CHECK(isfinite(w[i]));
+	CHECK(j->report[0].status != LANE_STEP);
+	CHECK(j->report[0].status == LANE_CONVERGED
+		  ? isfinite(j->report[0].objective)
+		  : j->report[0].reason[0] != '\0');
+	free(w);
+}
+
+/* Labels that the first feature separates, without a penalty. */
+static void
+separable(void)
+{
+	for (size_t k = 0; k < CASES; k++) {
+		struct toy t;
+		struct job j;
+
+		case_toy(&t, &cases[k], plain);
+		for (uint32_t r = 0; r < plain.nrow; r++)
+			t.block.label[r] = t.block.column[2].f32[r] > 0;
+		toy_refresh(&t);
+		case_job(&j, &cases[k], &t, 1);
+		job_set(&j, 0, "l2", 0);
+		job_run(&j);
+		check_finite(&j);
+		CHECK(j.report[0].status != LANE_DIVERGED);
+		if (cases[k].task == TASK_BINARY)
+			CHECK(j.report[0].objective < 1e-4);
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
+/* Columns constant, the same twice, and all missing; then one huge value. */
+static void
+degenerate(void)
+{
+	static const double huge[] = {1, 1e10, 1e30, 1e140};
+
+	for (size_t k = 0; k < 4 * CASES; k++) {
+		const struct loss_case *c = &cases[k / 4];
+		struct textbook b;
+		struct toy t;
+		struct job j;
+		double least;
+
+		case_toy(&t, c, plain);
+		for (uint32_t r = 0; r < plain.nrow; r++) {
+			t.block.column[0].code[r] = 0;
+			t.block.column[1].code[r] = CODE_MISSING;
+			t.block.column[2].f32[r] = (float)(r % 7);
+			t.block.column[3].f64[r] = r % 7;
+			t.block.column[3].missing[r / 8] = 0;
+		}
+		for (uint32_t r = 0; r < plain.nrow; r++)
+			if (k % 4 > 0 && r % 50 == 3 && toy_is_train(&t, r)) {
+				t.block.column[3].f64[r] = huge[k % 4];
+				break;
+			}
+		toy_refresh(&t);
+		case_job(&j, c, &t, 1);
+		job_set(&j, 0, "tolerance", 1e-10);
+		job_run(&j);
+		check_finite(&j);
+		CHECK_INT(j.report[0].status, LANE_CONVERGED);
+		b = textbook_of(&j, c);
+		least = (double)textbook_minimum(&b);
+		CHECK(j.report[0].objective <= least + 1e-8 * fabs(least));
+		textbook_release(&b);
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
+static void
+huge_labels(void)
+{
+	static const double huge[] = {1e30, 1e140, 1e200};
+
+	for (size_t k = 0; k < 3 * CASES; k++) {
+		const struct loss_case *c = &cases[k / 3];
+		struct toy t;
+		struct job j;
+
+		if (c->task == TASK_BINARY)
+			continue;
+		case_toy(&t, c, plain);
+		t.block.label[50] = huge[k % 3];
+		toy_refresh(&t);
+		case_job(&j, c, &t, 1);
+		job_run(&j);
+		check_finite(&j);
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
+/* Margins far from 0 and from labels neither overflow nor lose the way back:
+ * rates that differ by a factor of exp(60). */
+static void
+poisson_bears_large_rates(void)
+{
+	const struct loss_case *c = &cases[3];
+	struct textbook b;
+	struct toy t;
+	struct job j;
+	double least;
+
+	case_toy(&t, c, plain);
+	for (uint32_t r = 0; r < plain.nrow; r++)
+		t.block.label[r] =
+		    floor(exp(25 * fabs((double)t.block.column[2].f32[r])));
+	toy_refresh(&t);
+	case_job(&j, c, &t, 1);
+	job_set(&j, 0, "tolerance", 1e-10);
+	job_run(&j);
+	CHECK_INT(j.report[0].status, LANE_CONVERGED);
+	b = textbook_of(&j, c);
+	least = (double)textbook_minimum(&b);
+	CHECK(j.report[0].objective <= least + 1e-8 * fabs(least));
+	textbook_release(&b);
+	job_end(&j);
+	toy_release(&t);
+}
+
+int
+main(void)
+{
+	check_run("losses and gradients are the textbook's", gradients);
+	check_run("optima are those of Newton in long double", optima);
+	check_run("under l1 slopes cancel, or the weight is 0", sparse_optima);
+	check_run("how rows are cut does not matter", cuts);
+	check_run("neither pack width nor instruction set matters", widths);
+	check_run("a lane goes on from its state", states);
+	check_run("what is predicted was scored", predictions);
+	check_run("optima are those of the oracles", oracles);
+	check_run("separable data end with finite weights", separable);
+	check_run("degenerate columns and huge values reach the optimum",
+		  degenerate);
+	check_run("huge labels end with finite weights and a reason",
+		  huge_labels);
+	check_run("poisson bears rates of any size", poisson_bears_large_rates);
+	return check_done();
+}
