@@ -350,6 +350,6 @@ many_small() {
 	    kp-partition --strategy gtp --configs 2 data
 	fails 2 'kp-partition: --order goes with a strategy, not with auto' \
 	    kp-partition --strategy auto --configs 2 --order lpt data
-	fails 2 'kp-partition: --learner nothing: no such learner (there is logistic, linear, poisson, huber, svm, softmax, mlp)' \
+	fails 2 'kp-partition: --learner nothing: no such learner (there is logistic, linear, poisson, huber, quantile, svm, softmax, mlp)' \
 	    kp-partition --strategy auto --configs 2 --learner nothing data
 }

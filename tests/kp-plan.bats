@@ -313,7 +313,7 @@ l2_values() {
 }
 
 @test "unknown names and values out of range are exit 2 and one line" {
-	fails 2 'kp-plan: --learner is needed (there is logistic, linear, poisson, huber, svm, softmax, mlp)' \
+	fails 2 'kp-plan: --learner is needed (there is logistic, linear, poisson, huber, quantile, svm, softmax, mlp)' \
 	    kp-plan partition.json
 	fails 2 'kp-plan: --learner logistics: no such learner (did you mean logistic?)' \
 	    kp-plan --learner logistics partition.json

@@ -6,12 +6,14 @@
 #include "model/huber.h"
 #include "model/mlp.h"
 #include "model/poisson.h"
+#include "model/quantile.h"
 #include "model/softmax.h"
 #include "model/svm.h"
 
 const struct learner *const learner_table[] = {
-    &learner_logistic, &learner_linear,	 &learner_poisson, &learner_huber,
-    &learner_svm,      &learner_softmax, &learner_mlp,	   NULL,
+    &learner_logistic, &learner_linear,	  &learner_poisson,
+    &learner_huber,    &learner_quantile, &learner_svm,
+    &learner_softmax,  &learner_mlp,	  NULL,
 };
 
 const char *

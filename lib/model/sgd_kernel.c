@@ -145,7 +145,7 @@ struct sweep {
 
 /* What a row's loss wants of its label and weight. */
 struct target {
-	float y;       /* squared */
+	float y;       /* squared, quantile */
 	float sign;    /* others: of the gradient, where the loss has one */
 	int32_t flip;  /* others: sign bit, if the label is 1 */
 	double weight; /* mean 1 */
@@ -159,7 +159,7 @@ target_of(const struct sgd_run *s, size_t i)
 
 	if (s->weighted)
 		t.weight = s->rows->weight[i] * s->mass;
-	if (s->loss == LOSS_SQUARED) {
+	if (s->loss == LOSS_SQUARED || s->loss == LOSS_QUANTILE) {
 		t.y = (float)(y - s->center);
 	} else {
 		t.sign = y > 0 ? -1 : 1;
@@ -456,7 +456,8 @@ NAME(slopes)(const struct sgd_run *s, struct NAME(lanes) * l, size_t first,
 	for (size_t k = 0; k < (n + STEP - 1) / STEP; k++) {
 		VECTOR value;
 
-		NAME(link)(s->loss, y[k], flip[k], at[k], &at[k], &value);
+		NAME(link)
+		(s->loss, s->tau, y[k], flip[k], at[k], &at[k], &value);
 		at[k] *= of[k];
 		memcpy((float *)l->values + k * STEP, &value, sizeof value);
 	}

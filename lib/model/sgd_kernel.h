@@ -52,7 +52,8 @@ struct sgd_run {
 	size_t n;
 	bool intercept, weighted;
 	bool far;      /* the table is too large for the nearer caches */
-	double center; /* squared loss: labels are less this */
+	double center; /* squared, quantile loss: labels are less this */
+	float tau;     /* quantile loss */
 	double mass;   /* of weight 1 */
 	size_t hot, d; /* see above */
 	float *w;      /* the table */

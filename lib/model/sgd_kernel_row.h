@@ -14,10 +14,10 @@ NAME(pick)(MASK mask, VECTOR a, VECTOR b)
 	return (VECTOR)(((MASK)a & mask) | ((MASK)b & ~mask));
 }
 
-/* |d loss / dz| at margin z (of the squared loss: with its sign), and the
- * loss; y and flip as in struct target. */
+/* |d loss / dz| at margin z (of squared and quantile loss: with its sign), and
+ * the loss; tau of the run, y and flip as in struct target. */
 INLINE void
-NAME(link)(enum loss loss, VECTOR y, MASK flip, VECTOR z, VECTOR *slope,
+NAME(link)(enum loss loss, float tau, VECTOR y, MASK flip, VECTOR z, VECTOR *slope,
 	   VECTOR *value)
 {
 	const VECTOR zero = {0};
@@ -45,6 +45,13 @@ NAME(link)(enum loss loss, VECTOR y, MASK flip, VECTOR z, VECTOR *slope,
 	} else if (loss == LOSS_SQUARED) {
 		*slope = z - y;
 		*value = 0.5f * *slope * *slope;
+	} else if (loss == LOSS_QUANTILE) {
+		VECTOR over = z - y; /* a NaN is not below 0, and stays */
+		MASK below = over < 0;
+
+		*slope = NAME(pick)(below, zero - tau, zero + (1 - tau)) +
+			 over * 0;
+		*value = NAME(pick)(below, -tau * over, (1 - tau) * over);
 	} else {
 		VECTOR over = 1 + t;
 
@@ -175,13 +182,14 @@ NAME(judge)(const struct sgd_run *s, const struct target *at, const CELL *z,
 	VECTOR r, v;
 
 	NAME(link)
-	(s->loss, zero + at->y, (MASK)zero ^ at->flip, zero + *z, &r, &v);
+	(s->loss, s->tau, zero + at->y, (MASK)zero ^ at->flip, zero + *z, &r,
+	 &v);
 	*slope = r[0];
 	l->values[j][0] = v[0];
 #else
 	for (size_t p = 0; p < PARTS; p++)
 		NAME(link)
-	(s->loss, zero + at->y, (MASK)zero ^ at->flip, z[p], &slope[p],
+	(s->loss, s->tau, zero + at->y, (MASK)zero ^ at->flip, z[p], &slope[p],
 	 &l->values[j][p]);
 #endif
 }

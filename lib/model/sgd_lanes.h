@@ -61,6 +61,7 @@ struct pack {
 	uint32_t *row_of; /* [d + 1] table row of a slot */
 	double start;	  /* of the intercept */
 	double center;	  /* that the table's intercept is less by */
+	double tau;	  /* quantile */
 	float *w, *g, *m, *v;
 	double *sum;   /* table: of iterates, or NULL */
 	double *model; /* [d + 2][width] at the end of the last epoch */

@@ -186,8 +186,10 @@ sgd_pack_new(const struct pack_spec *spec, const struct sgd_setup *setup)
 	    p->kind != LOSS_SQUARED_HINGE)
 		p->start = loss_start(p->kind, p->facts);
 	/* Labels far from 0 would leave float32 few digits. */
-	if (p->kind == LOSS_SQUARED)
+	if (p->kind == LOSS_SQUARED || p->kind == LOSS_QUANTILE)
 		p->center = p->start;
+	if (p->kind == LOSS_QUANTILE)
+		p->tau = spec->config[0]->value[setup->tau];
 	number_rows(p);
 	make_tables(p);
 	p->lag.last = xcalloc(p->size, sizeof *p->lag.last);
@@ -402,6 +404,7 @@ sgd_lanes_run(struct pack *p)
 	    .intercept = p->view->intercept,
 	    .far = cells(p) * sizeof *p->w > FAR_BYTES,
 	    .center = p->center,
+	    .tau = (float)p->tau,
 	    .mass = (double)p->facts->rows[PART_TRAIN] / p->facts->weight_sum,
 	    .weighted =
 		p->facts->weight_max != 1 ||

@@ -40,6 +40,7 @@ struct sgd_setup {
 	enum loss kind;
 	bool adam;
 	size_t l1, l2, rule; /* positions; rule of the first of sgd.h */
+	size_t tau;	     /* position, of quantile; else 0 */
 };
 
 /* EXIT_USAGE if a config of it makes no sense. */

@@ -49,7 +49,9 @@ struct plan_options {
 /* clang-format off */
 #define PLAN_OPTIONS_TABLE(po)                                                 \
 	{"learner", 0, OPT_STRING, &(po).learner, "NAME",                      \
-	 "logistic, linear, poisson, huber, svm, softmax, mlp (required)", 0, 0},                \
+	 "logistic, linear, poisson, huber, quantile, svm, softmax, mlp\n"     \
+	 "(required)",                                                         \
+	 0, 0},                                                                \
 	{"param", 0, OPT_LIST, &(po).param, "NAME=VALUES",                     \
 	 "values of a parameter, repeated for others:\n"                       \
 	 "V1,V2,... | log:LO:HI | lin:LO:HI | int:LO:HI", 0, 0},               \

@@ -55,6 +55,7 @@ static const struct profile_entry default_entry[] = {
     SGD("linear", "solver=sgd", 1, 25e-9, 2e-9),
     GLM_ALGEBRAIC("poisson"),
     GLM_ALGEBRAIC("huber"),
+    SGD("quantile", "", 1, 25e-9, 1e-9),
     SGD("svm", "", 1, 25e-9, 1e-9),
     GLM_ALGEBRAIC("svm"),
     SGD("softmax", "", 1, 50e-9, 40e-9),
