@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/cores.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -16,6 +17,9 @@
 #include "data/summary.h"
 #include "exec/artifact.h"
 
+#define JOBS_MAX 256
+#define JOBS_DEFAULT_MAX 16
+
 struct arguments {
 	struct featurize_options o;
 	const char *positive, *positive_if, *task;
@@ -23,7 +27,7 @@ struct arguments {
 	const char *delimiter, *quote, *format, *schema;
 	bool no_header, trim, quiet, json;
 	double holdout, test, holdout_last;
-	int64_t seed;
+	int64_t seed, jobs;
 };
 
 static volatile sig_atomic_t stop;
@@ -122,6 +126,8 @@ static const struct opt options[] = {
      "keep values of N training rows of a group", 0, 0},
     {"block-size", 0, OPT_BYTES, &args.o.block_bytes, "S",
      "bytes of a block (default group / 64, at most 4M)", 0, 0},
+    {"jobs", 'j', OPT_INT, &args.jobs, "N",
+     "threads (default: the cores there are)", 1, JOBS_MAX},
     {"memory", 0, OPT_BYTES, &args.o.memory_bytes, "S",
      "beyond it rows go to --tmpdir", 0, 0},
     {"tmpdir", 0, OPT_STRING, &args.o.tmpdir, "DIR",
@@ -573,6 +579,10 @@ set_places(struct featurize_options *o, int argc, char **argv, int first)
 		opt_needed("output");
 	if (o->memory_bytes < FEATURIZE_MEMORY_MIN)
 		dief(EXIT_USAGE, "--memory: at least 1M");
+	o->jobs = (size_t)args.jobs;
+	if (!o->jobs)
+		o->jobs = cores_usable() < JOBS_DEFAULT_MAX ? cores_usable()
+							    : JOBS_DEFAULT_MAX;
 	if (!o->tmpdir)
 		o->tmpdir = getenv("TMPDIR");
 	if (!o->tmpdir || !*o->tmpdir)

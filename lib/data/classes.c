@@ -15,7 +15,16 @@ classes_release(struct classes *c)
 {
 	intern_release(&c->label);
 	free(c->number);
+	free(c->merged);
 	*c = (struct classes){0};
+}
+
+void
+classes_reset(struct classes *c)
+{
+	intern_reset(&c->label);
+	c->rows[0] = c->rows[1] = 0;
+	c->nvalue = 0;
 }
 
 static bool
@@ -61,6 +70,65 @@ classes_add(struct classes *c, const struct schema *s, const char *p, size_t n,
 				 "the label has more than %d classes "
 				 "(--task regression takes it as a number)",
 				 CLASSES_MAX);
+	return 0;
+}
+
+static void
+merge_rule(struct classes *c, const struct schema *s,
+	   const struct classes *later)
+{
+	for (size_t i = 0;
+	     s->positive && !c->rows[1] && i < later->label.nentry; i++) {
+		const struct intern_entry *e = &later->label.entry[i];
+
+		if (c->label.nentry < LABELS_FOR_ADVICE)
+			intern_add(&c->label, e->p, e->n, e->hash);
+	}
+	c->rows[0] += later->rows[0];
+	c->rows[1] += later->rows[1];
+}
+
+static size_t
+count_new(const struct classes *c, const struct classes *later)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < later->label.nentry; i++) {
+		const struct intern_entry *e = &later->label.entry[i];
+
+		n += intern_find(&c->label, e->p, e->n, e->hash) == INTERN_NONE;
+	}
+	return n;
+}
+
+int
+classes_merge(struct classes *c, const struct schema *s,
+	      const struct classes *later, double **to)
+{
+	*to = NULL;
+	if (has_rule(s)) {
+		merge_rule(c, s, later);
+		return 0;
+	}
+	if (s->task == TASK_REGRESSION) {
+		for (int i = 0; i < later->nvalue && i < 2; i++)
+			count_value(c, later->value[i]);
+		if (later->nvalue > 2)
+			c->nvalue = 3;
+		return 0;
+	}
+	if (s->class_name)
+		return 0;
+	if (c->label.nentry + count_new(c, later) > CLASSES_MAX)
+		return 1;
+	mem_grow(&c->merged, &c->merged_cap, later->label.nentry + 1,
+		 sizeof(*c->merged));
+	for (size_t i = 0; i < later->label.nentry; i++) {
+		const struct intern_entry *e = &later->label.entry[i];
+
+		c->merged[i] = intern_add(&c->label, e->p, e->n, e->hash);
+	}
+	*to = c->merged;
 	return 0;
 }
 

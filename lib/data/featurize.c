@@ -11,19 +11,21 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/pipeline.h"
 #include "data/classes.h"
 #include "data/columns.h"
 #include "data/gather.h"
 #include "data/infer.h"
 #include "data/number.h"
+#include "data/rowchunk.h"
 #include "data/rowcode.h"
 #include "data/rowparse.h"
 #include "data/source.h"
 #include "data/spill.h"
 
-#define PROGRESS_ROWS 8192
 #define GUESS_BYTES ((uint64_t)1 << 20)
-#define FLOAT32_WHOLE 16777216.0 /* 2^24: whole numbers up to it fit */
+#define CHUNK_MIN_BYTES ((uint64_t)4 << 10)
+#define CHUNK_MAX_BYTES ((uint64_t)512 << 10)
 
 struct featurizer {
 	struct schema *s;
@@ -34,15 +36,26 @@ struct featurizer {
 	struct infer_column *open; /* [ncolumn]; NULL: nothing was inferred */
 	bool label_known;	   /* the task is the user's word */
 	bool label_text;	   /* libsvm: some label is no number */
-	bool look;		   /* types can still change by what comes */
+	atomic_bool look;	   /* types can still change by what comes */
 	bool again;		   /* ... and did: all is to be read again */
 	enum on_bad bad_number;	   /* as asked for */
 	uint32_t *watched;	   /* float32 features of inferred width */
-	size_t nwatched;
+	struct rowchunk_watch watch;
+	struct rowcode tables; /* of all values */
+	bool tables_made;
+
+	struct rowchunk *chunk; /* [nchunk] being parsed */
+	size_t nchunk;
+	struct rowchunk_parser **parser; /* [jobs] */
+	uint64_t line;			 /* of the next chunk taken */
+	uint64_t bytes;			 /* of records taken */
+
+	/* for chunks that have to be parsed in turn */
+	struct record_reader *reader;
 	struct rowparse *parse;
 	struct typed_row row;
 	struct rowcode code;
-	bool code_made;
+
 	struct classes classes;
 	struct spill *spill;
 	struct gather *gather;
@@ -163,7 +176,8 @@ look_at_head(struct featurizer *f, uint64_t limit, struct error *err)
 		bytes += rec.raw_bytes;
 		look_at(f, &rec);
 	}
-	return source_rewind(f->source, err);
+	source_rewind(f->source);
+	return 0;
 }
 
 static void
@@ -223,15 +237,16 @@ static void
 note_watched(struct featurizer *f)
 {
 	const struct schema *s = f->s;
+	size_t n = 0;
 
 	free(f->watched);
-	f->nwatched = 0;
 	f->watched = xcalloc(s->nfeature + 1, sizeof(*f->watched));
 	for (size_t i = 0; f->open && i < s->nfeature; i++) {
 		if (s->feature[i].kind == FEATURE_F32 &&
 		    f->open[s->feature[i].column].width)
-			f->watched[f->nwatched++] = (uint32_t)i;
+			f->watched[n++] = (uint32_t)i;
 	}
+	f->watch = (struct rowchunk_watch){f->open, f->watched, n};
 }
 
 /* A value that contradicts an inferred type is told with what to do. */
@@ -249,16 +264,7 @@ static int
 check_width(const struct featurizer *f, const struct record *rec,
 	    struct error *err)
 {
-	for (size_t i = 0; i < f->nwatched; i++) {
-		uint32_t at = f->watched[i];
-		const struct typed_value *v = &f->row.value[at];
-
-		if (!v->missing && fabs(v->number) >= FLOAT32_WHOLE &&
-		    infer_contradicted(f->s, f->open, rec,
-				       f->s->feature[at].column, err))
-			return -1;
-	}
-	return 0;
+	return rowchunk_watch_row(&f->watch, f->s, rec, &f->row, err) ? -1 : 0;
 }
 
 /* --- reading --- */
@@ -299,7 +305,7 @@ parse_record(struct featurizer *f, const struct record *rec,
 		return parse_looking(f, rec, fate, err);
 	if (rowparse_row(f->parse, rec, &f->row, fate, err) < 0)
 		return err->code == EXIT_DATA ? explain(f, rec, err) : -1;
-	if (*fate == ROW_KEPT && f->nwatched)
+	if (*fate == ROW_KEPT)
 		return check_width(f, rec, err);
 	return 0;
 }
@@ -345,35 +351,142 @@ no_rows(const struct featurizer *f, struct error *err)
 			 (unsigned long long)t->left_out_ragged);
 }
 
+/* Parses the chunk in turn: 0; 1: a type changed; -1. */
 static int
-read_rows(struct featurizer *f, struct error *err)
+parse_in_turn(struct featurizer *f, const struct rowchunk *c, struct error *err)
 {
+	const struct chunk *text = &c->text;
 	struct record rec;
-	uint64_t n = 0, bytes = 0;
 	int got;
 
-	while ((got = source_next(f->source, &rec, err)) > 0) {
-		if (f->look && bytes >= INFER_BYTES) {
+	if (text->too_long)
+		return chunk_too_long(text, f->line, err);
+	record_reader_set(f->reader, text->name, text->buf + text->start,
+			  text->end - text->start, f->line);
+	while ((got = record_next(f->reader, &rec, err)) > 0) {
+		if (f->look && f->bytes >= INFER_BYTES)
 			f->look = false;
-			source_settle(f->source);
-		}
-		bytes += rec.raw_bytes;
+		f->bytes += rec.raw_bytes;
 		if (take_record(f, &rec, err) < 0)
 			return -1;
 		if (f->again)
-			return 0;
-		if (++n % PROGRESS_ROWS)
-			continue;
-		if (f->o->progress)
-			progress_update(f->o->progress, source_bytes(f->source),
-					NULL);
-		if (stopped(f))
-			return error_set(err, EXIT_STOPPED, "interrupted");
+			return 1;
 	}
-	if (got < 0)
+	f->line = record_next_line(f->reader);
+	return got;
+}
+
+/* Labels as `to` has them in place of those of the chunk's own list. */
+static void
+relabel(struct rowchunk *c, const double *to)
+{
+	char *p = c->rows.buf, *end = p + c->rows.len;
+	double label;
+
+	for (; p < end; p += row_u32((const uint8_t *)p)) {
+		memcpy(&label, p + ROW_LABEL_AT, sizeof(label));
+		label = to[(size_t)label];
+		memcpy(p + ROW_LABEL_AT, &label, sizeof(label));
+	}
+}
+
+static int
+add_rows(struct featurizer *f, struct rowchunk *c, struct error *err)
+{
+	struct dataset_totals *t = &f->report->totals;
+
+	t->rows += c->nrow;
+	t->left_out_label += c->left_out_label;
+	t->left_out_weight += c->left_out_weight;
+	t->left_out_ragged += c->left_out_ragged;
+	f->bytes += c->record_bytes;
+	f->line += c->nline;
+	for (size_t g = 0; g < c->keys.nentry; g++) {
+		const struct intern_entry *key = &c->keys.entry[g];
+
+		if (spill_add(f->spill, key->p, key->n,
+			      c->rows.buf + c->group[g].at, c->group[g].bytes,
+			      err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+read_chunk(void *featurizer, size_t item, struct error *err)
+{
+	struct featurizer *f = featurizer;
+	struct rowchunk *c = &f->chunk[item];
+
+	c->strict = f->look;
+	if (!c->strict)
+		source_settle(f->source);
+	return source_next_chunk(f->source, &c->text, err);
+}
+
+static void
+parse_chunk(void *featurizer, size_t item, size_t thread)
+{
+	struct featurizer *f = featurizer;
+
+	rowchunk_parse(f->parser[thread], &f->chunk[item]);
+}
+
+static int
+take_chunk(void *featurizer, size_t item, struct error *err)
+{
+	struct featurizer *f = featurizer;
+	struct rowchunk *c = &f->chunk[item];
+	double *label;
+	int got;
+
+	if (c->text.line)
+		f->line = c->text.line;
+	if (c->refused ||
+	    classes_merge(&f->classes, f->s, &c->classes, &label)) {
+		got = parse_in_turn(f, c, err);
+		if (got)
+			return got;
+	} else {
+		if (label)
+			relabel(c, label);
+		if (add_rows(f, c, err) < 0)
+			return -1;
+	}
+	if (f->bytes >= INFER_BYTES)
+		f->look = false;
+	if (f->o->progress)
+		progress_update(f->o->progress, c->text.bytes_read, NULL);
+	return stopped(f) ? error_set(err, EXIT_STOPPED, "interrupted") : 0;
+}
+
+static int
+read_rows(struct featurizer *f, struct error *err)
+{
+	const struct pipeline p = {.nthread = f->o->jobs,
+				   .nitem = f->nchunk,
+				   .context = f,
+				   .read = read_chunk,
+				   .work = parse_chunk,
+				   .take = take_chunk};
+
+	f->bytes = 0;
+	if (pipeline_run(&p, err) < 0)
 		return -1;
+	if (f->again)
+		return 0;
 	f->report->totals.bytes_in = source_bytes(f->source);
 	return f->report->totals.rows ? 0 : no_rows(f, err);
+}
+
+static size_t
+chunk_bytes(const struct featurizer *f)
+{
+	uint64_t n = f->o->memory_bytes / 256;
+
+	return (size_t)(n < CHUNK_MIN_BYTES   ? CHUNK_MIN_BYTES
+			: n > CHUNK_MAX_BYTES ? CHUNK_MAX_BYTES
+					      : n);
 }
 
 static int
@@ -386,6 +499,7 @@ open_source(struct featurizer *f, struct error *err)
 	    .nfile = f->o->nfile,
 	    .header = s->header && s->input == INPUT_DELIMITED,
 	    .rename_headers = f->o->rename_headers,
+	    .chunk_bytes = chunk_bytes(f),
 	};
 
 	f->source = source_new(&so, err);
@@ -393,17 +507,61 @@ open_source(struct featurizer *f, struct error *err)
 }
 
 static void
-release_rows(struct featurizer *f)
+release_parsers(struct featurizer *f)
 {
-	spill_free(f->spill);
-	f->spill = NULL;
-	if (f->code_made)
-		rowcode_release(&f->code);
-	f->code_made = false;
-	classes_release(&f->classes);
-	typed_row_release(&f->row);
+	for (size_t i = 0; f->parser && i < f->o->jobs; i++)
+		rowchunk_parser_free(f->parser[i]);
+	free(f->parser);
+	f->parser = NULL;
+	for (size_t i = 0; i < f->nchunk; i++)
+		rowchunk_release(&f->chunk[i]);
+	free(f->chunk);
+	f->chunk = NULL;
+	f->nchunk = 0;
+	record_reader_free(f->reader);
+	f->reader = NULL;
 	rowparse_free(f->parse);
 	f->parse = NULL;
+	typed_row_release(&f->row);
+	if (f->code.s)
+		rowcode_release(&f->code);
+}
+
+static void
+release_rows(struct featurizer *f)
+{
+	release_parsers(f);
+	spill_free(f->spill);
+	f->spill = NULL;
+	if (f->tables_made)
+		rowcode_release(&f->tables);
+	f->tables_made = false;
+	classes_release(&f->classes);
+}
+
+static int
+make_parsers(struct featurizer *f, struct error *err)
+{
+	const struct record *header = source_header(f->source);
+	size_t jobs = f->o->jobs;
+
+	rowcode_init(&f->tables, f->s, (size_t)(f->o->memory_bytes / 4));
+	f->tables_made = true;
+	rowcode_init_shared(&f->code, &f->tables);
+	f->reader = record_reader_of_pieces(&f->s->format);
+	f->parse = rowparse_new(f->s, header, ROWPARSE_ALL, err);
+	if (!f->parse)
+		return -1;
+	f->nchunk = jobs == 1 ? 1 : 2 * jobs + 1;
+	f->chunk = xcalloc(f->nchunk, sizeof(*f->chunk));
+	f->parser = xcalloc(jobs, sizeof(*f->parser));
+	for (size_t i = 0; i < jobs; i++) {
+		f->parser[i] = rowchunk_parser_new(f->s, header, &f->watch,
+						   &f->tables, err);
+		if (!f->parser[i])
+			return -1;
+	}
+	return 0;
 }
 
 /* Reads all rows by the types known now. */
@@ -414,12 +572,8 @@ read_once(struct featurizer *f, struct error *err)
 		return -1;
 	note_watched(f);
 	f->again = false;
-	f->parse =
-	    rowparse_new(f->s, source_header(f->source), ROWPARSE_ALL, err);
-	if (!f->parse)
+	if (make_parsers(f, err) < 0)
 		return -1;
-	rowcode_init(&f->code, f->s, (size_t)(f->o->memory_bytes / 4));
-	f->code_made = true;
 	f->spill = spill_new(f->o->tmpdir, f->o->memory_bytes / 2);
 	return read_rows(f, err);
 }
@@ -457,14 +611,14 @@ read_input(struct featurizer *f, struct error *err)
 		release_rows(f);
 		f->report->totals = (struct dataset_totals){0};
 		*err = ERROR_NONE;
-		if (source_rewind(f->source, err) < 0 ||
-		    look_at_head(f, INFER_BYTES, err) < 0)
+		source_rewind(f->source);
+		if (look_at_head(f, INFER_BYTES, err) < 0)
 			return -1;
 		f->look = false;
-		source_settle(f->source);
 		if (read_once(f, err) < 0)
 			return -1;
 	}
+	release_parsers(f);
 	return classes_finish(&f->classes, f->s, f->o->task_given, err);
 }
 
@@ -498,7 +652,7 @@ write_groups(struct featurizer *f, struct error *err)
 
 	if (spill_finish(f->spill, err) < 0)
 		return -1;
-	f->gather = gather_new(&f->code, f->spill, f->classes.number,
+	f->gather = gather_new(&f->tables, f->spill, f->classes.number,
 			       f->o->block_bytes);
 	while ((got = spill_next_group(f->spill, &key, &n, err)) > 0) {
 		if (write_group(f, key, n, err) < 0)
@@ -572,7 +726,7 @@ report_texts(const struct featurizer *f)
 	r->texts = xcalloc(s->nfeature + 1, sizeof(*r->texts));
 	for (size_t i = 0; f->open && i < s->nfeature; i++) {
 		const struct schema_feature *feature = &s->feature[i];
-		const struct intern *values = &f->code.values[i];
+		const struct intern *values = &f->tables.values[i];
 
 		if (feature->kind != FEATURE_CATEGORY || feature->ncross ||
 		    feature->part != DT_NONE || !f->open[feature->column].text)

@@ -9,7 +9,7 @@
  * 32, so 100,000 groups need only a few open files.  Then each group in key
  * order is read twice: for its facts (dictionaries, moments), and to write
  * its blocks.  The bytes written depend on the input and options alone, not
- * on memory or spills.
+ * on memory, spills or the number of threads.
  */
 
 #include <signal.h>
@@ -40,6 +40,7 @@ struct featurize_options {
 	bool force;		  /* replace a dataset that is there */
 	const char *const *files; /* none: stdin */
 	size_t nfile;
+	size_t jobs; /* threads, the caller's included; at least 1 */
 	uint64_t memory_bytes; /* at least FEATURIZE_MEMORY_MIN */
 	uint64_t block_bytes;  /* 0: min(4 MB, group / 64) */
 	const char *tmpdir;

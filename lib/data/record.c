@@ -33,8 +33,7 @@
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define READ_MIN_BYTES ((size_t)64 << 10)
 #define SCAN_BYTES ((size_t)8 << 10)
-#define LANE_BYTES 64 /* scanned at once; slack, never used, behind buf */
-#define RECORD_MAX_BYTES ((size_t)256 << 20)
+#define LANE_BYTES RECORD_SLACK_BYTES /* scanned at once; so much slack */
 #define FIELDS_MAX ((size_t)4 << 20)
 
 static const char BOM[] = {'\xef', '\xbb', '\xbf'};
@@ -48,6 +47,8 @@ struct record_reader {
 	size_t memory_bytes;
 	int fd; /* -1: none open, or memory */
 	bool open, eof, failed;
+	bool pieces;   /* buf is borrowed */
+	bool unclosed; /* failed of an open quote */
 	uint64_t bytes_read;
 
 	char *buf;
@@ -105,7 +106,7 @@ start_csv(struct record_reader *r)
 }
 
 static struct record_reader *
-reader_new(const struct record_format *format)
+reader_new(const struct record_format *format, size_t cap)
 {
 	struct record_reader *r = xcalloc(1, sizeof *r);
 	unsigned char delimiter = (unsigned char)format->delimiter;
@@ -113,8 +114,8 @@ reader_new(const struct record_format *format)
 
 	r->format = *format;
 	r->fd = -1;
-	r->cap = BUFFER_BYTES;
-	r->buf = xmalloc(r->cap + LANE_BYTES);
+	r->cap = cap;
+	r->buf = cap ? xmalloc(cap + LANE_BYTES) : NULL;
 	r->index = xcalloc(SCAN_BYTES, sizeof *r->index);
 	r->delimiter = format->whole_line ? -1 : delimiter;
 	r->needle[0] = '\n';
@@ -130,7 +131,7 @@ struct record_reader *
 record_reader_new(const struct record_format *format, const char *const *files,
 		  size_t nfile)
 {
-	struct record_reader *r = reader_new(format);
+	struct record_reader *r = reader_new(format, BUFFER_BYTES);
 
 	r->nfile = nfile > 0 ? nfile : 1;
 	r->files = xcalloc(r->nfile, sizeof *r->files);
@@ -153,6 +154,45 @@ record_reader_of(const struct record_format *format, const void *p, size_t n,
 	return r;
 }
 
+struct record_reader *
+record_reader_of_pieces(const struct record_format *format)
+{
+	struct record_reader *r = reader_new(format, 0);
+
+	r->pieces = true;
+	return r;
+}
+
+void
+record_reader_set(struct record_reader *r, const char *name, char *p, size_t n,
+		  uint64_t line)
+{
+	if (r->failed) {
+		csv_free(&r->csv);
+		start_csv(r);
+	}
+	r->failed = r->unclosed = false;
+	r->name = name;
+	r->buf = p;
+	r->cap = r->end = n;
+	r->start = r->next = r->scanned = 0;
+	r->nindex = r->walked = r->nview = 0;
+	r->line = r->next_line = line;
+	r->open = r->eof = true;
+}
+
+uint64_t
+record_next_line(const struct record_reader *r)
+{
+	return r->next_line;
+}
+
+bool
+record_is_unclosed(const struct record_reader *r)
+{
+	return r->unclosed;
+}
+
 static void
 close_file(struct record_reader *r)
 {
@@ -171,7 +211,8 @@ record_reader_free(struct record_reader *r)
 	csv_free(&r->csv);
 	strbuf_release(&r->text);
 	free(r->files);
-	free(r->buf);
+	if (!r->pieces)
+		free(r->buf);
 	free(r->index);
 	free(r->field);
 	free(r);
@@ -592,6 +633,7 @@ walk_line(struct record_reader *r, bool *inside, struct error *err)
 static int
 open_quote_error(struct record_reader *r, struct error *err)
 {
+	r->unclosed = true;
 	return error_set(
 	    err, EXIT_DATA, "%s:%llu:%u: this quote is never closed", r->name,
 	    (unsigned long long)(r->line + r->open_line), r->open_column);

@@ -56,6 +56,8 @@ struct record {
 
 struct record_reader;
 
+#define RECORD_MAX_BYTES ((size_t)256 << 20)
+
 /* What messages call a file: its path, or "standard input" for "-". */
 const char *record_file_name(const char *path);
 
@@ -71,6 +73,20 @@ void record_reader_free(struct record_reader *r); /* NULL is legal */
 struct record_reader *record_reader_of(const struct record_format *format,
                                        const void *p, size_t n,
                                        const char *name);
+
+/* A reader of pieces of files, each of whole records but for the last of a file,
+ * which may lack its line end.  It has nothing to read until it is set. */
+struct record_reader *record_reader_of_pieces(const struct record_format *f);
+/* Goes on to n bytes at p, with RECORD_SLACK_BYTES behind them that may be
+ * read; borrowed.  `line` is that of the first byte.  A byte order mark and
+ * what compressed files begin with are bytes like others here. */
+#define RECORD_SLACK_BYTES 64
+void record_reader_set(struct record_reader *r, const char *name, char *p,
+		       size_t n, uint64_t line);
+/* Line of the first byte behind the last record and blank lines. */
+uint64_t record_next_line(const struct record_reader *r);
+/* The last error was a quote that is not closed where the bytes end. */
+bool record_is_unclosed(const struct record_reader *r);
 
 /* 1: *rec is the next record, valid until the next call; 0: end; -1: error.
  * A quoting error is EXIT_DATA "FILE:LINE:COLUMN: ..."; a file that cannot

@@ -13,6 +13,23 @@ static const size_t CELL_BYTES[] = {[CELL_F32] = 4,
 				    [CELL_PART] = 1,
 				    [CELL_SPARSE] = 4};
 
+#define CACHE_BITS_MIN 6
+#define CACHE_BITS_MAX 14
+
+struct value_slot {
+	uint64_t mix;
+	const char *p; /* the tables' bytes */
+	uint32_t n1;   /* of them, plus one; 0: free */
+	uint32_t number;
+};
+
+/* One slot for each hash: what is met last stays. */
+struct value_cache {
+	struct value_slot *slot; /* [1 << (64 - shift)] */
+	unsigned shift;
+	size_t left; /* misses until it grows */
+};
+
 static enum cell
 cell_of(const struct schema_feature *f)
 {
@@ -49,18 +66,16 @@ has_role(const struct schema *s, enum column_role role)
 	return false;
 }
 
-void
-rowcode_init(struct rowcode *rc, const struct schema *s, size_t limit_bytes)
+/* Where the cells are. */
+static void
+lay_out(struct rowcode *rc)
 {
+	const struct schema *s = rc->s;
 	size_t at = ROW_LABEL_AT + 8;
 
-	*rc = (struct rowcode){.s = s, .limit_bytes = limit_bytes};
 	strbuf_init(&rc->row);
 	rc->cell_at = xcalloc(s->nfeature + 1, sizeof(*rc->cell_at));
 	rc->cell = xcalloc(s->nfeature + 1, sizeof(*rc->cell));
-	rc->values = xcalloc(s->nfeature + 1, sizeof(*rc->values));
-	rc->values_bytes = xcalloc(s->nfeature + 1, sizeof(*rc->values_bytes));
-	rc->last = xcalloc(s->nfeature + 1, sizeof(*rc->last));
 	if (has_role(s, ROLE_WEIGHT)) {
 		rc->weight_at = at;
 		at += 8;
@@ -73,43 +88,148 @@ rowcode_init(struct rowcode *rc, const struct schema *s, size_t limit_bytes)
 		rc->cell_at[i] = at;
 		rc->cell[i] = cell_of(&s->feature[i]);
 		at += CELL_BYTES[rc->cell[i]];
-		rc->last[i] = INTERN_NONE;
-		if (rc->cell[i] == CELL_PART)
-			intern_parts(&rc->values[i]);
 	}
 	rc->fixed_bytes = at;
 	strbuf_reserve(&rc->row, at);
 }
 
 void
+rowcode_init(struct rowcode *rc, const struct schema *s, size_t limit_bytes)
+{
+	*rc = (struct rowcode){.s = s, .limit_bytes = limit_bytes};
+	lay_out(rc);
+	pthread_mutex_init(&rc->lock, NULL);
+	atomic_init(&rc->full, limit_bytes == 0);
+	rc->values = xcalloc(s->nfeature + 1, sizeof(*rc->values));
+	rc->values_bytes = xcalloc(s->nfeature + 1, sizeof(*rc->values_bytes));
+	for (size_t i = 0; i < s->nfeature; i++) {
+		if (rc->cell[i] == CELL_PART)
+			intern_parts(&rc->values[i]);
+	}
+}
+
+void
+rowcode_init_shared(struct rowcode *rc, struct rowcode *tables)
+{
+	*rc = (struct rowcode){.s = tables->s, .tables = tables};
+	lay_out(rc);
+	rc->cache = xcalloc(rc->s->nfeature + 1, sizeof(*rc->cache));
+}
+
+void
 rowcode_release(struct rowcode *rc)
 {
-	for (size_t i = 0; i < rc->s->nfeature; i++)
+	for (size_t i = 0; rc->values && i < rc->s->nfeature; i++)
 		intern_release(&rc->values[i]);
+	for (size_t i = 0; rc->cache && i < rc->s->nfeature; i++)
+		free(rc->cache[i].slot);
+	if (!rc->tables)
+		pthread_mutex_destroy(&rc->lock);
 	free(rc->cell_at);
 	free(rc->cell);
+	free(rc->cache);
 	free(rc->values);
 	free(rc->values_bytes);
-	free(rc->last);
 	strbuf_release(&rc->row);
 	*rc = (struct rowcode){0};
 }
 
+/* --- numbers of values --- */
+
+/* The number of the value in the tables shared; INTERN_NONE: it has none, and
+ * will have none. */
 static uint32_t
-intern_value(struct rowcode *rc, size_t i, const struct typed_value *v)
+find_value(struct rowcode *t, size_t i, const struct typed_value *v,
+	   struct intern_entry *e)
 {
-	struct intern *t = &rc->values[i];
 	uint64_t hash = hash64(v->p, v->n);
-	uint32_t number = intern_find(t, v->p, v->n, hash);
+	struct intern *values = &t->values[i];
+	uint32_t number;
 	size_t bytes;
 
-	if (number != INTERN_NONE || rc->interned_bytes >= rc->limit_bytes ||
-	    t->nentry >= CODE_LIMIT)
+	if (atomic_load_explicit(&t->full, memory_order_acquire)) {
+		number = intern_find(values, v->p, v->n, hash);
+		if (number != INTERN_NONE)
+			*e = values->entry[number];
 		return number;
-	number = intern_add(t, v->p, v->n, hash);
-	bytes = intern_bytes(t);
-	rc->interned_bytes += bytes - rc->values_bytes[i];
-	rc->values_bytes[i] = bytes;
+	}
+	pthread_mutex_lock(&t->lock);
+	number = atomic_load(&t->full) ? intern_find(values, v->p, v->n, hash)
+				       : intern_add(values, v->p, v->n, hash);
+	if (number != INTERN_NONE)
+		*e = values->entry[number];
+	bytes = intern_bytes(values);
+	t->interned_bytes += bytes - t->values_bytes[i];
+	t->values_bytes[i] = bytes;
+	if (t->interned_bytes >= t->limit_bytes || values->nentry >= CODE_LIMIT)
+		atomic_store_explicit(&t->full, true, memory_order_release);
+	pthread_mutex_unlock(&t->lock);
+	return number;
+}
+
+/* Up to eight bytes as one number, which with n tells them all; of more only
+ * the ends and a few between. */
+static inline uint64_t
+mix_of(const char *p, size_t n)
+{
+	uint64_t a, b;
+	uint32_t x, y;
+
+	if (n > 8) {
+		memcpy(&a, p, 8);
+		memcpy(&b, p + n - 8, 8);
+		if (n > 16)
+			a ^= hash64(p + 8, n - 16);
+		return a ^ (b * UINT64_C(0x9e3779b97f4a7c15) >> 7) ^ b << 32;
+	}
+	if (n >= 4) {
+		memcpy(&x, p, 4);
+		memcpy(&y, p + n - 4, 4);
+		return (uint64_t)y << 32 | x;
+	}
+	if (n == 0)
+		return 0;
+	return (uint64_t)(unsigned char)p[0] << 16 |
+	       (uint64_t)(unsigned char)p[n >> 1] << 8 |
+	       (unsigned char)p[n - 1];
+}
+
+static inline struct value_slot *
+slot_of(const struct value_cache *c, uint64_t mix, size_t n)
+{
+	uint64_t x = (mix ^ n) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &c->slot[x >> c->shift];
+}
+
+/* Larger when it has been written over as often as it has slots. */
+static void
+grow_cache(struct value_cache *c)
+{
+	unsigned bits = c->slot ? 64 - c->shift + 2 : CACHE_BITS_MIN;
+
+	c->left = (size_t)1 << bits;
+	if (bits > CACHE_BITS_MAX)
+		return;
+	free(c->slot);
+	c->slot = xcalloc(c->left, sizeof(*c->slot));
+	c->shift = 64 - bits;
+}
+
+static uint32_t
+cache_value(struct rowcode *rc, size_t i, const struct typed_value *v,
+	    uint64_t mix)
+{
+	struct value_cache *c = &rc->cache[i];
+	struct intern_entry e;
+	uint32_t number = find_value(rc->tables, i, v, &e);
+
+	if (number == INTERN_NONE || v->n >= UINT32_MAX)
+		return number;
+	if (c->left-- == 0)
+		grow_cache(c);
+	*slot_of(c, mix, v->n) = (struct value_slot){
+	    .mix = mix, .p = e.p, .n1 = (uint32_t)v->n + 1, .number = number};
 	return number;
 }
 
@@ -117,19 +237,19 @@ intern_value(struct rowcode *rc, size_t i, const struct typed_value *v)
 static inline uint32_t
 number_of(struct rowcode *rc, size_t i, const struct typed_value *v)
 {
-	uint32_t number = rc->last[i];
+	const struct value_cache *c = &rc->cache[i];
+	uint64_t mix = mix_of(v->p, v->n);
+	uint32_t number;
 
-	if (number != INTERN_NONE) {
-		const struct intern_entry *e = &rc->values[i].entry[number];
+	if (c->slot) {
+		const struct value_slot *s = slot_of(c, mix, v->n);
 
-		if (e->n == v->n && same_bytes(e->p, v->p, v->n))
-			return number;
+		if (s->mix == mix && s->n1 == v->n + 1 &&
+		    (v->n <= 8 || same_bytes(s->p, v->p, v->n)))
+			return s->number;
 	}
-	number = intern_value(rc, i, v);
-	if (number == INTERN_NONE)
-		return CELL_INLINE;
-	rc->last[i] = number;
-	return number;
+	number = cache_value(rc, i, v, mix);
+	return number == INTERN_NONE ? CELL_INLINE : number;
 }
 
 static void

@@ -21,8 +21,14 @@
  * Category values are interned, a table for each feature, until the tables
  * hold limit_bytes; values new after that are kept inline.  So a distinct
  * value is always interned or always inline.
+ *
+ * Several threads encode at once, each with a rowcode of its own that shares
+ * the tables of one, on which only rowcode_init() and _release() are called.
+ * Numbers then depend on who came first; nothing that is stored does.
  */
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include "data/intern.h"
 #include "data/rowparse.h"
@@ -38,21 +44,33 @@
 
 enum cell { CELL_F32, CELL_F64, CELL_CATEGORY, CELL_PART, CELL_SPARSE };
 
+/* Values one thread has met, by a quick hash: most are met again soon. */
+struct value_cache;
+
 struct rowcode {
 	const struct schema *s;
+	struct rowcode *tables;	   /* whose values these are; NULL: its own */
 	size_t weight_at, time_at; /* 0: none */
 	size_t *cell_at;	   /* [nfeature] */
 	enum cell *cell;	   /* [nfeature] */
 	size_t fixed_bytes;
+	struct strbuf row; /* the row encoded last */
+
+	/* Of one that shares: */
+	struct value_cache *cache; /* [nfeature] */
+
+	/* Of the one shared: */
+	pthread_mutex_t lock;  /* while values are added */
+	atomic_bool full;      /* no value is added any more */
 	struct intern *values; /* [nfeature] of categories */
 	size_t *values_bytes;  /* [nfeature] as counted last */
-	uint32_t *last;	       /* [nfeature] number of the last row's value */
 	size_t interned_bytes, limit_bytes;
-	struct strbuf row; /* the row encoded last */
 };
 
 void rowcode_init(struct rowcode *rc, const struct schema *s,
 		  size_t limit_bytes);
+/* Encodes rows for the same schema by the tables of another. */
+void rowcode_init_shared(struct rowcode *rc, struct rowcode *tables);
 void rowcode_release(struct rowcode *rc);
 
 /* Encodes into rc->row; label is what to keep as the row's label.  -1 if the

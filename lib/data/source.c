@@ -8,22 +8,24 @@
 #include "base/utf8.h"
 #include "data/header.h"
 
-#define BOM "\xef\xbb\xbf"
-
-/* Records of one file, kept. */
-struct kept_file {
+/* A piece of a file, kept. */
+struct kept {
 	const char *name;
-	struct strbuf bytes; /* as in the file, without blank lines */
-	uint64_t *line;	     /* of each record */
-	size_t nline, cap;
+	struct strbuf bytes;
+	bool first, too_long;
+	uint64_t bytes_read;
 };
 
 struct source {
 	struct source_options o;
-	struct record_reader *reader;
-	size_t file;  /* of the last record, plus one */
-	bool pending; /* `first` is the next record */
-	struct record first;
+	struct chunk_reader *files;
+	bool header_due;    /* the file's header is not met yet */
+	uint64_t line;	    /* of the next chunk's first byte; 0: it follows */
+	struct chunk chunk; /* that source_next() is in */
+	uint64_t chunk_line;
+	bool in_chunk;
+	struct record_reader *reader; /* of it */
+	struct record_reader *header_reader;
 
 	struct arena arena;
 	const char **names;
@@ -34,11 +36,10 @@ struct source {
 	struct strbuf header_bytes;
 
 	bool settled;
-	bool keep; /* records have to be kept, or nothing can be read again */
-	struct kept_file *kept;
+	bool keep; /* chunks have to be kept, or nothing can be read again */
+	struct kept *kept;
 	size_t nkept, kept_cap;
-	struct record_reader *replay; /* over kept[at] */
-	size_t at, at_line;
+	size_t at; /* replaying: the next */
 	bool replaying;
 };
 
@@ -99,51 +100,200 @@ check_header(const struct source *s, const struct record *rec,
 	return 0;
 }
 
-/* --- reading --- */
+/* --- chunks of the files --- */
 
-/* The next data record of the files themselves. */
+static void
+free_kept(struct source *s)
+{
+	for (size_t i = 0; i < s->nkept; i++)
+		strbuf_release(&s->kept[i].bytes);
+	free(s->kept);
+	s->kept = NULL;
+	s->nkept = s->kept_cap = 0;
+	s->replaying = false;
+}
+
+static void
+keep_chunk(struct source *s, const struct chunk *c)
+{
+	struct kept *k;
+
+	mem_grow(&s->kept, &s->kept_cap, s->nkept + 1, sizeof(*s->kept));
+	k = &s->kept[s->nkept++];
+	*k = (struct kept){.name = c->name,
+			   .first = c->first,
+			   .too_long = c->too_long,
+			   .bytes_read = c->bytes_read};
+	strbuf_init(&k->bytes);
+	strbuf_add(&k->bytes, c->buf + c->start, c->end - c->start);
+}
+
+/* 0: everything kept was given. */
 static int
-next_record(struct source *s, struct record *rec, struct error *err)
+next_kept(struct source *s, struct chunk *c)
+{
+	const struct kept *k;
+
+	if (s->at == s->nkept) {
+		s->replaying = false;
+		if (s->settled)
+			free_kept(s);
+		return 0;
+	}
+	k = &s->kept[s->at++];
+	chunk_set(c, k->bytes.buf, k->bytes.len);
+	c->name = k->name;
+	c->first = k->first;
+	c->too_long = k->too_long;
+	c->bytes_read = k->bytes_read;
+	return 1;
+}
+
+/* A chunk of the files, headers and all. */
+static int
+next_chunk(struct source *s, struct chunk *c, struct error *err)
+{
+	int got;
+
+	if (s->replaying && next_kept(s, c))
+		return 1;
+	got = chunk_read(s->files, c, err);
+	if (got > 0 && s->keep && !s->settled)
+		keep_chunk(s, c);
+	return got;
+}
+
+/* Takes the header off a chunk, or blank lines only if that is all it has. */
+static int
+take_header(struct source *s, struct chunk *c, struct error *err)
+{
+	struct record_reader *r = s->header_reader;
+	char *p = c->buf + c->start;
+	struct record rec;
+	int got;
+
+	if (c->too_long)
+		return chunk_too_long(c, s->line, err);
+	record_reader_set(r, c->name, p, c->end - c->start, s->line);
+	got = record_next(r, &rec, err);
+	if (got < 0)
+		return -1;
+	s->line = record_next_line(r);
+	if (got == 0) {
+		c->start = c->end;
+		return 0;
+	}
+	s->header_due = false;
+	c->start += (size_t)(rec.raw + rec.raw_bytes - p);
+	if (s->names)
+		return check_header(s, &rec, err);
+	keep_header(s, &rec);
+	s->nname = rec.nfield;
+	s->names = header_names(&rec, s->o.rename_headers, &s->arena, err);
+	return s->names ? 0 : -1;
+}
+
+int
+source_next_chunk(struct source *s, struct chunk *c, struct error *err)
 {
 	for (;;) {
-		int got = record_next(s->reader, rec, err);
-		size_t file;
+		int got = next_chunk(s, c, err);
 
 		if (got <= 0)
 			return got;
-		file = record_file_index(s->reader) + 1;
-		if (file == s->file)
-			return 1;
-		s->file = file;
-		if (!s->o.header)
-			return 1;
-		if (!s->names)
-			return 2;
-		if (check_header(s, rec, err) < 0)
+		if (c->first) {
+			s->header_due = s->o.header;
+			s->line = 1;
+		}
+		if (s->header_due && take_header(s, c, err) < 0)
 			return -1;
+		if (c->start == c->end && !c->too_long)
+			continue;
+		c->line = s->line;
+		s->line = 0;
+		return 1;
 	}
 }
+
+/* --- records --- */
+
+int
+source_next(struct source *s, struct record *rec, struct error *err)
+{
+	struct chunk *c = &s->chunk;
+	int got;
+
+	for (;;) {
+		if (s->in_chunk) {
+			got = record_next(s->reader, rec, err);
+			if (got)
+				return got;
+			s->chunk_line = record_next_line(s->reader);
+		}
+		got = source_next_chunk(s, c, err);
+		if (got <= 0)
+			return got;
+		if (c->line)
+			s->chunk_line = c->line;
+		if (c->too_long)
+			return chunk_too_long(c, s->chunk_line, err);
+		record_reader_set(s->reader, c->name, c->buf + c->start,
+				  c->end - c->start, s->chunk_line);
+		s->in_chunk = true;
+	}
+}
+
+void
+source_rewind(struct source *s)
+{
+	const struct source_options *o = &s->o;
+
+	s->in_chunk = s->header_due = false;
+	s->line = 0;
+	if (s->keep) {
+		s->at = 0;
+		s->replaying = true;
+		return;
+	}
+	chunk_reader_free(s->files);
+	s->files =
+	    chunk_reader_new(&o->format, o->files, o->nfile, o->chunk_bytes);
+}
+
+void
+source_settle(struct source *s)
+{
+	s->settled = true;
+	if (!s->replaying)
+		free_kept(s);
+}
+
+uint64_t
+source_bytes(const struct source *s)
+{
+	return chunk_bytes_read(s->files);
+}
+
+/* --- from the beginning --- */
 
 static int
 begin(struct source *s, struct error *err)
 {
 	struct record rec;
-	int got = next_record(s, &rec, err);
+	int got = s->o.header ? source_next_chunk(s, &s->chunk, err)
+			      : source_next(s, &rec, err);
 
-	if (got < 0)
+	/* What is wrong behind the header is told when it is met again. */
+	if (got < 0 && !s->names)
 		return -1;
-	if (got == 0)
+	if (got == 0 && !s->names)
 		return error_set(err, EXIT_DATA, "%s: no rows", s->name);
-	s->nname = rec.nfield;
 	if (!s->o.header) {
+		s->nname = rec.nfield;
 		s->names = header_numbers(rec.nfield, &s->arena);
-		s->first = rec;
-		s->pending = true;
-		return 0;
 	}
-	keep_header(s, &rec);
-	s->names = header_names(&rec, s->o.rename_headers, &s->arena, err);
-	return s->names ? 0 : -1;
+	source_rewind(s);
+	return 0;
 }
 
 struct source *
@@ -154,27 +304,15 @@ source_new(const struct source_options *o, struct error *err)
 	s->o = *o;
 	s->name = record_file_name(o->nfile ? o->files[0] : "-");
 	s->keep = !all_regular(o);
-	s->reader = record_reader_new(&o->format, o->files, o->nfile);
+	s->files =
+	    chunk_reader_new(&o->format, o->files, o->nfile, o->chunk_bytes);
+	s->reader = record_reader_of_pieces(&o->format);
+	s->header_reader = record_reader_of_pieces(&o->format);
 	if (begin(s, err) < 0) {
 		source_free(s);
 		return NULL;
 	}
 	return s;
-}
-
-static void
-free_kept(struct source *s)
-{
-	record_reader_free(s->replay);
-	s->replay = NULL;
-	for (size_t i = 0; i < s->nkept; i++) {
-		strbuf_release(&s->kept[i].bytes);
-		free(s->kept[i].line);
-	}
-	free(s->kept);
-	s->kept = NULL;
-	s->nkept = s->kept_cap = 0;
-	s->replaying = false;
 }
 
 void
@@ -183,7 +321,10 @@ source_free(struct source *s)
 	if (!s)
 		return;
 	free_kept(s);
+	chunk_reader_free(s->files);
+	chunk_release(&s->chunk);
 	record_reader_free(s->reader);
+	record_reader_free(s->header_reader);
 	free(s->header_field);
 	strbuf_release(&s->header_bytes);
 	arena_release(&s->arena);
@@ -207,114 +348,4 @@ const char *
 source_name(const struct source *s)
 {
 	return s->name;
-}
-
-static void
-keep_record(struct source *s, const struct record *rec)
-{
-	struct kept_file *k = s->nkept ? &s->kept[s->nkept - 1] : NULL;
-
-	if (!k || k->name != rec->file) {
-		mem_grow(&s->kept, &s->kept_cap, s->nkept + 1,
-			 sizeof(*s->kept));
-		k = &s->kept[s->nkept++];
-		*k = (struct kept_file){.name = rec->file};
-		strbuf_init(&k->bytes);
-		/* One is skipped at the start of a file, ours or not. */
-		strbuf_addstr(&k->bytes, BOM);
-	}
-	strbuf_add(&k->bytes, rec->raw, rec->raw_bytes);
-	mem_grow(&k->line, &k->cap, k->nline + 1, sizeof(*k->line));
-	k->line[k->nline++] = rec->line;
-}
-
-/* 0: everything kept was given. */
-static int
-next_kept(struct source *s, struct record *rec, struct error *err)
-{
-	for (; s->at < s->nkept; s->at++) {
-		struct kept_file *k = &s->kept[s->at];
-
-		if (!s->replay)
-			s->replay = record_reader_of(&s->o.format, k->bytes.buf,
-						     k->bytes.len, k->name);
-		if (s->at_line < k->nline) {
-			if (record_next(s->replay, rec, err) != 1)
-				return -1;
-			rec->file = k->name;
-			rec->line = k->line[s->at_line++];
-			return 1;
-		}
-		record_reader_free(s->replay);
-		s->replay = NULL;
-		s->at_line = 0;
-	}
-	s->replaying = false;
-	if (s->settled)
-		free_kept(s);
-	return 0;
-}
-
-int
-source_next(struct source *s, struct record *rec, struct error *err)
-{
-	int got;
-
-	if (s->replaying) {
-		got = next_kept(s, rec, err);
-		if (got)
-			return got;
-	}
-	if (s->pending) {
-		s->pending = false;
-		*rec = s->first;
-		got = 1;
-	} else {
-		got = next_record(s, rec, err);
-	}
-	if (got == 1 && s->keep && !s->settled)
-		keep_record(s, rec);
-	return got;
-}
-
-int
-source_rewind(struct source *s, struct error *err)
-{
-	struct record rec;
-
-	if (s->keep) {
-		record_reader_free(s->replay);
-		s->replay = NULL;
-		s->at = s->at_line = 0;
-		s->replaying = true;
-		return 0;
-	}
-	record_reader_free(s->reader);
-	s->reader = record_reader_new(&s->o.format, s->o.files, s->o.nfile);
-	s->file = 0;
-	s->pending = false;
-	if (!s->o.header)
-		return 0;
-	/* The first header was checked; it only has to be passed. */
-	if (record_next(s->reader, &rec, err) != 1)
-		return err->code
-			   ? -1
-			   : error_set(err, EXIT_CANNOT,
-				       "%s: changed while being read", s->name);
-	s->file = record_file_index(s->reader) + 1;
-	return 0;
-}
-
-void
-source_settle(struct source *s)
-{
-	s->settled = true;
-	if (!s->replaying)
-		free_kept(s);
-}
-
-uint64_t
-source_bytes(const struct source *s)
-{
-	return record_bytes_read(s->reader);
 }

@@ -4,14 +4,17 @@
 /*
  * source - the data records of several files with equal headers, of which the
  * first part can be read again: to see what is in it before it is read for
- * good.  Regular files are opened anew; of a pipe the records are kept in
- * memory until source_settle().
+ * good.  Regular files are opened anew; of a pipe the bytes are kept in memory
+ * until source_settle().
+ *
+ * They are given one by one, or in chunks that several threads can take
+ * apart at once.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "data/record.h"
+#include "data/chunk.h"
 
 struct source;
 
@@ -21,6 +24,7 @@ struct source_options {
 	size_t nfile;
 	bool header;	     /* each file begins with one */
 	bool rename_headers; /* see header_names() */
+	size_t chunk_bytes;  /* at least 4096 */
 };
 
 /* Reads as far as the first header, or data record if there is none;
@@ -37,9 +41,12 @@ const char *source_name(const struct source *s);
 
 /* As record_next(); headers are left out, having been checked. */
 int source_next(struct source *s, struct record *rec, struct error *err);
+/* The next records in a chunk, in place of source_next() since the last
+ * source_rewind(): 1, 0 or -1 alike. */
+int source_next_chunk(struct source *s, struct chunk *c, struct error *err);
 /* Back to the first record; legal until source_settle(), which says that
  * there will be no more of it. */
-int source_rewind(struct source *s, struct error *err);
+void source_rewind(struct source *s);
 void source_settle(struct source *s);
 uint64_t source_bytes(const struct source *s); /* read so far */
 

@@ -1,9 +1,8 @@
 #include "plan/planopt.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <string.h>
-#include <unistd.h>
+#include "base/cores.h"
 #include "base/strbuf.h"
 
 void
@@ -80,12 +79,9 @@ plan_options_elsewhere(const char *word, struct strbuf *sb)
 uint32_t
 plan_default_workers(void)
 {
-	cpu_set_t cores;
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t n = cores_usable();
 
-	if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
-		n = CPU_COUNT(&cores);
-	return n < 1 ? 1 : n > WORKERS_MAX ? WORKERS_MAX : (uint32_t)n;
+	return n > WORKERS_MAX ? WORKERS_MAX : (uint32_t)n;
 }
 
 /* The learner of a name, or NULL and err. */

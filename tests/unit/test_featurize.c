@@ -66,6 +66,7 @@ make(const struct setup *t, const char *name, struct error *err)
 {
 	const char *file = io_join(&input_path, dir, "in.csv");
 	struct featurize_options o = {
+	    .jobs = 2,
 	    .output = io_join(&output_path, dir, name),
 	    .files = &file,
 	    .nfile = 1,
