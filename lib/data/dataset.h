@@ -124,6 +124,23 @@ int dataset_writer_group(struct dataset_writer *w, const struct schema *s,
 /* Blocks of the group begun last, rows consecutive from 0. */
 int dataset_writer_block(struct dataset_writer *w, const struct schema *s,
 			 const struct block *b, struct error *err);
+
+/* Groups and blocks as they will be in the files, made ready for the writer;
+ * several threads may do that at once, each with a part of its own. */
+struct dataset_part;
+
+struct dataset_part *dataset_part_new(void);
+void dataset_part_free(struct dataset_part *p); /* NULL is legal */
+void dataset_part_reset(struct dataset_part *p); /* empty, memory kept */
+void dataset_part_group(struct dataset_part *p, const struct schema *s,
+			const struct group_facts *f);
+/* A block of the part's last group; if it has none, of the writer's. */
+void dataset_part_block(struct dataset_part *p, const struct schema *s,
+			const struct block *b);
+/* As dataset_writer_group() and dataset_writer_block() of what is in p. */
+int dataset_writer_part(struct dataset_writer *w, const struct dataset_part *p,
+			struct error *err);
+
 /* Writes index and manifest, renames; frees w whatever happens.  rows, parts,
  * groups, blocks of totals are filled in here. */
 int dataset_writer_commit(struct dataset_writer *w, const struct schema *s,

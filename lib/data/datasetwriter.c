@@ -2,11 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "base/bytes.h"
-#include "base/frame.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "data/datasetpart.h"
 #include "data/index.h"
 #include "data/manifest.h"
 
@@ -24,8 +22,9 @@ struct dataset_writer {
 	struct index_block *block;
 	size_t ngroup, group_cap, nblock, block_cap;
 	struct strbuf keys;
-	uint64_t rows; /* of the group begun last, written so far */
-	struct strbuf payload, frame, name;
+	uint64_t rows;		   /* of the group begun last, written so far */
+	struct dataset_part *part; /* of one group or block */
+	struct strbuf payload, name;
 };
 
 static void
@@ -41,7 +40,7 @@ writer_free(struct dataset_writer *w)
 	strbuf_release(&w->tmp);
 	strbuf_release(&w->keys);
 	strbuf_release(&w->payload);
-	strbuf_release(&w->frame);
+	dataset_part_free(w->part);
 	strbuf_release(&w->name);
 	free(w);
 }
@@ -61,7 +60,7 @@ dataset_writer_new(const char *path, struct error *err)
 	strbuf_init(&w->tmp);
 	strbuf_init(&w->keys);
 	strbuf_init(&w->payload);
-	strbuf_init(&w->frame);
+	w->part = dataset_part_new();
 	strbuf_init(&w->name);
 	w->path = xstrdup(path);
 	w->file_bytes = BLOCK_FILE_BYTES;
@@ -88,17 +87,6 @@ dataset_writer_without_rows(struct dataset_writer *w, uint64_t fingerprint)
 {
 	w->without_rows = true;
 	w->fingerprint = fingerprint;
-}
-
-/* w->payload as a frame to f; *bytes is its size. */
-static int
-write_frame(struct dataset_writer *w, struct outfile *f, uint32_t type,
-	    uint64_t *bytes, struct error *err)
-{
-	strbuf_reset(&w->frame);
-	frame_add(&w->frame, type, w->payload.buf, w->payload.len);
-	*bytes = w->frame.len;
-	return outfile_write(f, w->frame.buf, w->frame.len, err);
 }
 
 static int
@@ -130,37 +118,26 @@ index_group_flags(const struct schema *s, const struct group_facts *f)
 	return flags;
 }
 
-int
-dataset_writer_group(struct dataset_writer *w, const struct schema *s,
-		     const struct group_facts *f, struct error *err)
+static int
+write_group(struct dataset_writer *w, const struct dataset_part *p,
+	    const struct part_group *from, struct error *err)
 {
 	struct index_group *g;
-	struct cursor sum;
 
 	if (check_group_is_whole(w, err) < 0)
 		return -1;
-	if (f->ordinal != w->ngroup)
+	if (from->ordinal != w->ngroup)
 		return disorder(w, "the next has the wrong number", err);
 	mem_grow(&w->group, &w->group_cap, w->ngroup + 1, sizeof(*w->group));
 	g = &w->group[w->ngroup++];
-	*g = (struct index_group){
-	    .first_block = w->nblock,
-	    .flags = index_group_flags(s, f),
-	    .facts_offset = outfile_tell(w->groups),
-	    .key_offset = w->keys.len,
-	    .key_bytes = (uint32_t)f->key_bytes,
-	};
-	memcpy(g->rows, f->rows, sizeof(g->rows));
-	strbuf_add(&w->keys, f->key, f->key_bytes);
+	*g = from->entry;
+	g->first_block = w->nblock;
+	g->facts_offset = outfile_tell(w->groups);
+	g->key_offset = w->keys.len;
+	strbuf_add(&w->keys, p->keys.buf + from->key_at, g->key_bytes);
 	w->rows = 0;
-	strbuf_reset(&w->payload);
-	facts_put(f, s, &w->payload);
-	if (write_frame(w, w->groups, FRAME_GROUP, &g->facts_bytes, err) < 0)
-		return -1;
-	sum = cursor_of(w->frame.buf, w->frame.len);
-	get_raw(&sum, FRAME_HEADER_BYTES - sizeof(uint64_t));
-	g->checksum = get_u64(&sum);
-	return 0;
+	return outfile_write(w->groups, p->frames.buf + from->frame_at,
+			     (size_t)g->facts_bytes, err);
 }
 
 static int
@@ -188,10 +165,11 @@ next_block_file(struct dataset_writer *w, struct error *err)
 	return 0;
 }
 
-int
-dataset_writer_block(struct dataset_writer *w, const struct schema *s,
-		     const struct block *b, struct error *err)
+static int
+write_block(struct dataset_writer *w, const struct dataset_part *p,
+	    const struct part_block *from, struct error *err)
 {
+	const struct index_block *b = &from->entry;
 	struct index_block *at;
 
 	if (w->without_rows || w->ngroup == 0 || b->group != w->ngroup - 1 ||
@@ -202,20 +180,60 @@ dataset_writer_block(struct dataset_writer *w, const struct schema *s,
 		return -1;
 	mem_grow(&w->block, &w->block_cap, w->nblock + 1, sizeof(*w->block));
 	at = &w->block[w->nblock++];
-	strbuf_reset(&w->payload);
-	block_encode(b, s, &w->payload);
-	*at = (struct index_block){
-	    .offset = outfile_tell(w->blocks),
-	    .file = w->nfile - 1,
-	    .group = b->group,
-	    .first_row = b->first_row,
-	    .nrow = b->nrow,
-	    .content = block_content(w->payload.buf, w->payload.len),
-	};
+	*at = *b;
+	at->offset = outfile_tell(w->blocks);
+	at->file = w->nfile - 1;
 	w->rows += b->nrow;
 	w->group[w->ngroup - 1].nblock++;
-	w->group[w->ngroup - 1].entries += block_entries(b, s);
-	return write_frame(w, w->blocks, FRAME_BLOCK, &at->bytes, err);
+	w->group[w->ngroup - 1].entries += from->entries;
+	return outfile_write(w->blocks, p->frames.buf + from->frame_at,
+			     (size_t)b->bytes, err);
+}
+
+static int
+write_blocks(struct dataset_writer *w, const struct dataset_part *p,
+	     size_t from, size_t to, struct error *err)
+{
+	for (; from < to; from++) {
+		if (write_block(w, p, &p->block[from], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+dataset_writer_part(struct dataset_writer *w, const struct dataset_part *p,
+		    struct error *err)
+{
+	size_t from = 0;
+
+	for (size_t g = 0; g < p->ngroup; g++) {
+		size_t to = p->group[g].nblock_before;
+
+		if (write_blocks(w, p, from, to, err) < 0 ||
+		    write_group(w, p, &p->group[g], err) < 0)
+			return -1;
+		from = to;
+	}
+	return write_blocks(w, p, from, p->nblock, err);
+}
+
+int
+dataset_writer_group(struct dataset_writer *w, const struct schema *s,
+		     const struct group_facts *f, struct error *err)
+{
+	dataset_part_reset(w->part);
+	dataset_part_group(w->part, s, f);
+	return dataset_writer_part(w, w->part, err);
+}
+
+int
+dataset_writer_block(struct dataset_writer *w, const struct schema *s,
+		     const struct block *b, struct error *err)
+{
+	dataset_part_reset(w->part);
+	dataset_part_block(w->part, s, b);
+	return dataset_writer_part(w, w->part, err);
 }
 
 static int

@@ -14,7 +14,7 @@
 #include "base/pipeline.h"
 #include "data/classes.h"
 #include "data/columns.h"
-#include "data/gather.h"
+#include "data/groupwrite.h"
 #include "data/infer.h"
 #include "data/number.h"
 #include "data/rowchunk.h"
@@ -58,10 +58,8 @@ struct featurizer {
 
 	struct classes classes;
 	struct spill *spill;
-	struct gather *gather;
 	struct dataset_writer *writer;
-	uint64_t *group_rows;
-	size_t ngroup, group_cap;
+	struct groupwrite groups;
 	struct strbuf path; /* where the dataset is made */
 };
 
@@ -625,40 +623,22 @@ read_input(struct featurizer *f, struct error *err)
 /* --- writing --- */
 
 static int
-write_group(struct featurizer *f, const void *key, size_t key_bytes,
-	    struct error *err)
-{
-	if (stopped(f))
-		return error_set(err, EXIT_STOPPED, "interrupted");
-	if (f->ngroup >= UINT32_MAX)
-		return error_set(err, EXIT_DATA, "too many groups");
-	if (gather_group(f->gather, key, key_bytes, (uint32_t)f->ngroup,
-			 f->writer, f->report, err) < 0)
-		return -1;
-	mem_grow(&f->group_rows, &f->group_cap, f->ngroup + 1,
-		 sizeof(*f->group_rows));
-	f->group_rows[f->ngroup++] = facts_rows(gather_facts(f->gather));
-	f->report->totals.weight_sum += gather_facts(f->gather)->weight_sum;
-	f->report->totals.label_mean += gather_facts(f->gather)->label_sum;
-	return 0;
-}
-
-static int
 write_groups(struct featurizer *f, struct error *err)
 {
-	const void *key;
-	size_t n;
-	int got;
+	struct groupwrite *w = &f->groups;
 
 	if (spill_finish(f->spill, err) < 0)
 		return -1;
-	f->gather = gather_new(&f->tables, f->spill, f->classes.number,
-			       f->o->block_bytes);
-	while ((got = spill_next_group(f->spill, &key, &n, err)) > 0) {
-		if (write_group(f, key, n, err) < 0)
-			return -1;
-	}
-	return got;
+	*w = (struct groupwrite){.jobs = f->o->jobs,
+				 .tables = &f->tables,
+				 .spill = f->spill,
+				 .class_number = f->classes.number,
+				 .block_bytes = f->o->block_bytes,
+				 .large_bytes = f->o->memory_bytes / 64,
+				 .writer = f->writer,
+				 .stop = f->o->stop,
+				 .report = f->report};
+	return groupwrite_run(w, err);
 }
 
 static int
@@ -745,10 +725,13 @@ fill_report(struct featurizer *f)
 	struct featurize_report *r = f->report;
 	const struct schema *s = f->s;
 
-	qsort(f->group_rows, f->ngroup, sizeof(*f->group_rows), compare_u64);
-	r->group_rows_min = f->group_rows[0];
-	r->group_rows_median = f->group_rows[(f->ngroup - 1) / 2];
-	r->group_rows_max = f->group_rows[f->ngroup - 1];
+	const struct groupwrite *w = &f->groups;
+	uint64_t *rows = w->group_rows;
+
+	qsort(rows, w->ngroup, sizeof(*rows), compare_u64);
+	r->group_rows_min = rows[0];
+	r->group_rows_median = rows[(w->ngroup - 1) / 2];
+	r->group_rows_max = rows[w->ngroup - 1];
 	r->spilled_bytes = spill_bytes_written(f->spill);
 	report_label(f);
 	report_texts(f);
@@ -768,12 +751,11 @@ static void
 release(struct featurizer *f)
 {
 	dataset_writer_drop(f->writer);
-	gather_free(f->gather);
 	release_rows(f);
 	source_free(f->source);
 	free(f->open);
 	free(f->watched);
-	free(f->group_rows);
+	free(f->groups.group_rows);
 	strbuf_release(&f->path);
 }
 

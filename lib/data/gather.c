@@ -31,10 +31,19 @@ struct number {
 	size_t at;
 };
 
+/* Where in its group the next block begins. */
+struct writing {
+	struct featurize_report *report;
+	uint64_t nblock, block;
+	uint64_t rows, row;
+	const uint8_t *p, *end; /* rows behind the batch */
+	size_t from;		/* in the batch */
+};
+
 struct gather {
 	const struct schema *s;
 	const struct rowcode *rc;
-	struct spill *spill;
+	struct spill_rows rows;
 	const double *class_number;
 	uint64_t block_bytes;
 
@@ -55,20 +64,20 @@ struct gather {
 	size_t nnumber;
 
 	struct group_facts facts;
-	struct block block;
-	uint32_t filled; /* rows of block */
+	struct block own, *block; /* being filled */
+	uint32_t filled;	  /* rows of block */
+	struct writing at;
 };
 
 struct gather *
-gather_new(const struct rowcode *rc, struct spill *spill,
-	   const double *class_number, uint64_t block_bytes)
+gather_new(const struct rowcode *rc, const double *class_number,
+	   uint64_t block_bytes)
 {
 	const struct schema *s = rc->s;
 	struct gather *g = xcalloc(1, sizeof(*g));
 
 	g->s = s;
 	g->rc = rc;
-	g->spill = spill;
 	g->class_number = class_number;
 	g->block_bytes = block_bytes;
 	g->dict = xcalloc(s->nfeature + 1, sizeof(*g->dict));
@@ -103,7 +112,7 @@ gather_free(struct gather *g)
 	free(g->time);
 	free(g->nentry);
 	facts_release(&g->facts);
-	block_release(&g->block);
+	block_release(&g->own);
 	free(g);
 }
 
@@ -138,8 +147,8 @@ visit_rows(struct gather *g, batch_visitor *visit, struct error *err)
 	size_t n;
 	int got;
 
-	spill_rewind(g->spill);
-	while ((got = spill_next_rows(g->spill, &p, &n, err)) > 0) {
+	spill_rewind(&g->rows);
+	while ((got = spill_next_rows(&g->rows, &p, &n, err)) > 0) {
 		const uint8_t *end = p + n;
 
 		while (p < end) {
@@ -543,7 +552,7 @@ set_missing(struct block_column *c, uint32_t r)
 static uint64_t
 put_float32(struct gather *g, size_t i, size_t from, size_t to)
 {
-	struct block_column *c = &g->block.column[i];
+	struct block_column *c = &g->block->column[i];
 	const uint8_t *const *row = g->batch.row;
 	size_t at = g->rc->cell_at[i];
 	uint32_t r = g->filled;
@@ -565,7 +574,7 @@ put_float32(struct gather *g, size_t i, size_t from, size_t to)
 static uint64_t
 put_float64(struct gather *g, size_t i, size_t from, size_t to)
 {
-	struct block_column *c = &g->block.column[i];
+	struct block_column *c = &g->block->column[i];
 	const uint8_t *const *row = g->batch.row;
 	size_t at = g->rc->cell_at[i];
 	uint32_t r = g->filled;
@@ -588,7 +597,7 @@ static uint64_t
 put_categories(struct gather *g, size_t i, size_t from, size_t to)
 {
 	struct dictionary *d = &g->dict[i];
-	uint32_t *code = g->block.column[i].code + g->filled;
+	uint32_t *code = g->block->column[i].code + g->filled;
 	size_t at = g->rc->cell_at[i];
 	uint64_t missing = 0;
 
@@ -613,7 +622,7 @@ static uint64_t
 put_parts(struct gather *g, size_t i, size_t from, size_t to)
 {
 	const struct dictionary *d = &g->dict[i];
-	uint32_t *code = g->block.column[i].code + g->filled;
+	uint32_t *code = g->block->column[i].code + g->filled;
 	size_t at = g->rc->cell_at[i];
 	uint64_t missing = 0;
 
@@ -633,7 +642,7 @@ put_parts(struct gather *g, size_t i, size_t from, size_t to)
 static void
 put_entries(struct gather *g, uint32_t r, const uint8_t *row)
 {
-	struct block_column *c = &g->block.column[0];
+	struct block_column *c = &g->block->column[0];
 	uint32_t n = row_u32(row + g->rc->cell_at[0]);
 	const uint8_t *index = row + g->rc->fixed_bytes;
 	const uint8_t *value = index + n * sizeof(uint32_t);
@@ -652,7 +661,7 @@ static void
 put_rows(struct gather *g, size_t from, size_t to,
 	 struct featurize_report *report)
 {
-	struct block *b = &g->block;
+	struct block *b = g->block;
 	uint32_t r = g->filled;
 
 	for (size_t k = from; k < to; k++, r++) {
@@ -695,10 +704,10 @@ begin_block(struct gather *g, uint64_t first_row, uint64_t next_row)
 		for (uint64_t r = first_row; r < next_row; r++)
 			entries += g->nentry[r];
 	}
-	block_shape(&g->block, g->s, (uint32_t)(next_row - first_row), entries,
+	block_shape(g->block, g->s, (uint32_t)(next_row - first_row), entries,
 		    g->rc->weight_at > 0);
-	g->block.group = g->facts.ordinal;
-	g->block.first_row = first_row;
+	g->block->group = g->facts.ordinal;
+	g->block->first_row = first_row;
 }
 
 /* First row of block k of n: blocks of a group differ by a row at most. */
@@ -710,77 +719,85 @@ first_row_of(uint64_t k, uint64_t nblock, uint64_t rows)
 	return k * each + (k < more ? k : more);
 }
 
-/* Where block writing stands in a group. */
-struct writing {
-	struct dataset_writer *w;
-	struct featurize_report *report;
-	uint64_t nblock, block;
-	uint64_t rows, row;
-};
-
+/* Makes a batch of the rows that come next; 0: there are none. */
 static int
-write_batch(struct gather *g, struct writing *at, struct error *err)
+refill_batch(struct gather *g, struct error *err)
 {
-	size_t from = 0;
-
-	while (from < g->batch.n) {
-		uint64_t next =
-		    first_row_of(at->block + 1, at->nblock, at->rows);
-		size_t to = g->batch.n;
-
-		if (g->filled == 0)
-			begin_block(g, at->row, next);
-		if (to - from > next - at->row)
-			to = from + (size_t)(next - at->row);
-		put_rows(g, from, to, at->report);
-		at->row += to - from;
-		from = to;
-		if (at->row < next)
-			break;
-		at->block++;
-		g->filled = 0;
-		if (dataset_writer_block(at->w, g->s, &g->block, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int
-write_blocks(struct gather *g, struct writing *at, struct error *err)
-{
-	const uint8_t *p;
+	struct writing *at = &g->at;
 	size_t n;
 	int got;
 
-	g->filled = 0;
-	spill_rewind(g->spill);
-	while ((got = spill_next_rows(g->spill, &p, &n, err)) > 0) {
-		const uint8_t *end = p + n;
-
-		while (p < end) {
-			p = next_batch(g, p, end);
-			if (write_batch(g, at, err) < 0)
-				return -1;
-		}
+	if (at->p == at->end) {
+		got = spill_next_rows(&g->rows, &at->p, &n, err);
+		if (got <= 0)
+			return got;
+		at->end = at->p + n;
 	}
-	return got;
+	at->p = next_batch(g, at->p, at->end);
+	at->from = 0;
+	return 1;
 }
 
 int
-gather_group(struct gather *g, const void *key, size_t key_bytes,
-	     uint32_t ordinal, struct dataset_writer *w,
-	     struct featurize_report *report, struct error *err)
+gather_next_block(struct gather *g, struct block *b, struct error *err)
+{
+	struct writing *at = &g->at;
+	uint64_t next = first_row_of(at->block + 1, at->nblock, at->rows);
+
+	if (at->block == at->nblock)
+		return 0;
+	g->block = b;
+	g->filled = 0;
+	begin_block(g, at->row, next);
+	while (at->row < next) {
+		size_t to = g->batch.n;
+
+		if (at->from == to) {
+			int got = refill_batch(g, err);
+
+			if (got <= 0)
+				return got;
+			to = g->batch.n;
+		}
+		if (to - at->from > next - at->row)
+			to = at->from + (size_t)(next - at->row);
+		put_rows(g, at->from, to, at->report);
+		at->row += to - at->from;
+		at->from = to;
+	}
+	at->block++;
+	return 1;
+}
+
+int
+gather_begin(struct gather *g, const struct gather_job *job, struct error *err)
 {
 	struct group_facts *f = &g->facts;
-	struct writing at = {.w = w, .report = report};
 
-	f->ordinal = ordinal;
-	f->key = key;
-	f->key_bytes = key_bytes;
-	if (make_facts(g, report, err) < 0 ||
-	    dataset_writer_group(w, g->s, f, err) < 0)
+	g->rows = job->rows;
+	f->ordinal = job->ordinal;
+	f->key = job->key;
+	f->key_bytes = job->key_bytes;
+	if (make_facts(g, job->report, err) < 0)
 		return -1;
-	at.nblock = count_blocks(g);
-	at.rows = facts_rows(f);
-	return write_blocks(g, &at, err);
+	g->at = (struct writing){.report = job->report,
+				 .nblock = count_blocks(g),
+				 .rows = facts_rows(f)};
+	g->batch.n = 0;
+	spill_rewind(&g->rows);
+	return 0;
+}
+
+int
+gather_group(struct gather *g, const struct gather_job *job,
+	     struct dataset_part *part, struct error *err)
+{
+	int got;
+
+	if (gather_begin(g, job, err) < 0)
+		return -1;
+	dataset_part_group(part, g->s, &g->facts);
+	while ((got = gather_next_block(g, &g->own, err)) > 0)
+		dataset_part_block(part, g->s, &g->own);
+	return got;
 }

@@ -74,7 +74,6 @@ struct spill {
 	struct run_reader *reader;
 	size_t nreader;
 	size_t next_group;
-	struct piece *piece;
 	size_t at_reader;
 };
 
@@ -558,7 +557,6 @@ spill_next_group(struct spill *s, const void **key, size_t *key_bytes,
 		*key = s->group[s->next_group].key;
 		*key_bytes = s->group[s->next_group].key_bytes;
 		s->next_group++;
-		spill_rewind(s);
 		return 1;
 	}
 	if (pass_members(s, err) < 0)
@@ -568,20 +566,7 @@ spill_next_group(struct spill *s, const void **key, size_t *key_bytes,
 		return 0;
 	*key = first->key.buf;
 	*key_bytes = first->key.len;
-	spill_rewind(s);
 	return 1;
-}
-
-void
-spill_rewind(struct spill *s)
-{
-	if (s->nrun == 0) {
-		s->piece = s->group[s->next_group - 1].first;
-		return;
-	}
-	s->at_reader = 0;
-	for (size_t i = 0; i < s->nreader; i++)
-		s->reader[i].pos = s->reader[i].rows;
 }
 
 /* Bytes of the whole rows within n bytes at p. */
@@ -620,16 +605,47 @@ next_from_run(struct spill *s, struct run_reader *r, const uint8_t **p,
 	return 1;
 }
 
+uint64_t
+spill_group_bytes(const struct spill *s)
+{
+	uint64_t bytes = 0;
+
+	if (s->nrun == 0)
+		return s->group[s->next_group - 1].row_bytes;
+	for (size_t i = 0; i < s->nreader; i++) {
+		const struct run_reader *r = &s->reader[i];
+
+		if (r->member)
+			bytes += r->rows_end - r->rows;
+	}
+	return bytes;
+}
+
+void
+spill_rewind(struct spill_rows *rows)
+{
+	struct spill *s = rows->spill;
+
+	rows->piece = rows->first;
+	if (!s)
+		return;
+	s->at_reader = 0;
+	for (size_t i = 0; i < s->nreader; i++)
+		s->reader[i].pos = s->reader[i].rows;
+}
+
 int
-spill_next_rows(struct spill *s, const uint8_t **p, size_t *n,
+spill_next_rows(struct spill_rows *rows, const uint8_t **p, size_t *n,
 		struct error *err)
 {
-	if (s->nrun == 0) {
-		if (!s->piece)
+	struct spill *s = rows->spill;
+
+	if (!s) {
+		if (!rows->piece)
 			return 0;
-		*p = s->piece->bytes;
-		*n = s->piece->used;
-		s->piece = s->piece->next;
+		*p = rows->piece->bytes;
+		*n = rows->piece->used;
+		rows->piece = rows->piece->next;
 		return 1;
 	}
 	for (; s->at_reader < s->nreader; s->at_reader++) {
@@ -638,6 +654,42 @@ spill_next_rows(struct spill *s, const uint8_t **p, size_t *n,
 		if (r->member && r->pos < r->rows_end)
 			return next_from_run(s, r, p, n, err);
 	}
+	return 0;
+}
+
+/* All rows as one piece. */
+static int
+copy_group(struct spill *s, struct strbuf *copy, struct spill_rows *rows,
+	   struct error *err)
+{
+	size_t bytes = (size_t)spill_group_bytes(s), n;
+	struct piece head = {.used = bytes, .cap = bytes};
+	const uint8_t *p;
+	int got;
+
+	strbuf_reset(copy);
+	strbuf_reserve(copy, sizeof(head) + bytes);
+	strbuf_add(copy, &head, sizeof(head));
+	spill_rewind(rows);
+	while ((got = spill_next_rows(rows, &p, &n, err)) > 0)
+		strbuf_add(copy, p, n);
+	*rows = (struct spill_rows){.first = (const struct piece *)copy->buf};
+	return got;
+}
+
+int
+spill_open_rows(struct spill *s, struct strbuf *copy, struct spill_rows *rows,
+		struct error *err)
+{
+	*rows = (struct spill_rows){0};
+	if (s->nrun == 0) {
+		rows->first = s->group[s->next_group - 1].first;
+	} else {
+		rows->spill = s;
+		if (copy && copy_group(s, copy, rows, err) < 0)
+			return -1;
+	}
+	spill_rewind(rows);
 	return 0;
 }
 

@@ -38,7 +38,7 @@ make_key(struct strbuf *key, uint32_t group)
 }
 
 static void
-check_group(struct spill *s, uint32_t rows)
+check_group(struct spill_rows *r, uint32_t rows)
 {
 	static uint8_t want[9000];
 	struct error err = ERROR_NONE;
@@ -47,7 +47,7 @@ check_group(struct spill *s, uint32_t rows)
 	size_t n;
 	int got;
 
-	while ((got = spill_next_rows(s, &p, &n, &err)) > 0) {
+	while ((got = spill_next_rows(r, &p, &n, &err)) > 0) {
 		for (const uint8_t *end = p + n; p < end; i++) {
 			size_t length;
 
@@ -82,6 +82,8 @@ round_trip(uint64_t memory, uint32_t ngroup, uint32_t rows, bool spills)
 	struct spill *s = spill_new(dir, memory);
 	struct error err = ERROR_NONE;
 	struct strbuf key = STRBUF_INIT, before = STRBUF_INIT;
+	struct strbuf copy = STRBUF_INIT;
+	struct spill_rows r;
 	static uint8_t row[9000];
 	const void *k;
 	size_t n;
@@ -105,15 +107,19 @@ round_trip(uint64_t memory, uint32_t ngroup, uint32_t rows, bool spills)
 		      groupkey_compare(before.buf, before.len, k, n) < 0);
 		strbuf_reset(&before);
 		strbuf_add(&before, k, n);
-		check_group(s, rows);
-		spill_rewind(s);
-		check_group(s, rows);
+		CHECK_OK(spill_open_rows(s, NULL, &r, &err), err);
+		check_group(&r, rows);
+		spill_rewind(&r);
+		check_group(&r, rows);
+		CHECK_OK(spill_open_rows(s, &copy, &r, &err), err);
+		check_group(&r, rows);
 		seen++;
 	}
 	CHECK_INT(seen, ngroup);
 	spill_free(s);
 	strbuf_release(&key);
 	strbuf_release(&before);
+	strbuf_release(&copy);
 }
 
 static void
