@@ -252,8 +252,9 @@ add_hashes(const struct schema *s, const struct featurize_report *r, size_t i,
 	add_count(sb, t->values);
 	strbuf_addf(sb, " value%s, ", t->values == 1 ? "" : "s");
 	add_count(sb, t->buckets);
-	strbuf_addf(sb, " hash%s (%.1f expected), ",
-		    t->buckets == 1 ? "" : "es", t->expected);
+	strbuf_addstr(sb, t->buckets == 1 ? " hash (" : " hashes (");
+	add_count(sb, (uint64_t)(t->expected + 0.5));
+	strbuf_addstr(sb, " expected), ");
 	add_count(sb, t->collided);
 	strbuf_addf(sb, " share%s theirs (%.2f %%)\n",
 		    t->collided == 1 ? "s" : "",

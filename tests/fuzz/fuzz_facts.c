@@ -12,6 +12,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct schema_feature x = {.name = "x", .kind = FEATURE_SPARSE};
+	static struct schema_feature feature[SAMPLE_DAY + 1];
 	struct strbuf once = STRBUF_INIT, twice = STRBUF_INIT;
 	struct group_facts f, again;
 	struct schema s;
@@ -25,6 +26,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		s.nfeature = 1;
 	}
 	s.hash_bits = data[0] & 2 ? 16 : 0;
+	if (data[0] & 4 && !(data[0] & 1)) {
+		memcpy(feature, s.feature, s.nfeature * sizeof(*feature));
+		s.feature = feature;
+		feature[SAMPLE_CARRIER].max_values = 2;
+		feature[SAMPLE_MONTH].min_count = 2;
+	}
 	if (facts_get(&f, &s, data + 1, size - 1, &err) == 0) {
 		facts_put(&f, &s, &once);
 		if (facts_get(&again, &s, once.buf, once.len, &err) < 0)

@@ -119,6 +119,49 @@ hashes_only(void)
 	tear_down();
 }
 
+/* The last code of a limited category is that of all other values. */
+static void
+others(void)
+{
+	struct schema_feature feature[SAMPLE_DAY + 1];
+	struct feature_facts *c;
+	struct group_facts back;
+	struct error err = ERROR_NONE;
+	const char *value;
+	uint32_t last;
+	size_t n;
+
+	set_up();
+	c = &facts.feature[SAMPLE_CARRIER];
+	last = c->nvalue - 1;
+	memcpy(feature, schema.feature, sizeof(feature));
+	feature[SAMPLE_CARRIER].max_values = last;
+	schema.feature = feature;
+	value = facts_value(c, last, &n);
+	CHECK_INT(facts_code(c, c->hash[last], value, n), last);
+	c->other = true;
+	strbuf_reset(&bytes);
+	facts_put(&facts, &schema, &bytes);
+	CHECK_OK(facts_get(&back, &schema, bytes.buf, bytes.len, &err), err);
+	c = &back.feature[SAMPLE_CARRIER];
+	CHECK(c->other);
+	CHECK_INT(c->nvalue, last + 1);
+	CHECK_INT(c->count[last], facts.feature[SAMPLE_CARRIER].count[last]);
+	CHECK_INT(facts_code(c, hash64("never", 5), "never", 5), last);
+	facts_value(c, last, &n);
+	CHECK_INT(n, 0);
+	value = facts_value(c, 0, &n);
+	CHECK_INT(facts_code(c, hash64(value, n), value, n), 0);
+	facts_release(&back);
+	for (size_t i = 0; i < bytes.len; i++) {
+		bytes.buf[i] ^= (char)0xff;
+		if (facts_get(&back, &schema, bytes.buf, bytes.len, &err) == 0)
+			facts_release(&back);
+		bytes.buf[i] ^= (char)0xff;
+	}
+	tear_down();
+}
+
 static void
 sparse(void)
 {
@@ -265,6 +308,7 @@ main(void)
 	check_run("a value not in the dictionary has no code", unseen);
 	check_run("values of one hash are told apart by bytes", same_hash);
 	check_run("under hash bits a hash is the value", hashes_only);
+	check_run("under limits there is a code for all other values", others);
 	check_run("a sparse dictionary is found by index", sparse);
 	check_run("facts that contradict themselves are refused",
 		  contradictions);

@@ -127,7 +127,8 @@ random_column(struct schema *s, size_t i)
 static void
 random_features(struct schema *s)
 {
-	s->feature = arena_calloc(&s->arena, s->ncolumn, sizeof(*s->feature));
+	s->feature =
+	    arena_calloc(&s->arena, s->ncolumn + 1, sizeof(*s->feature));
 	for (size_t i = 0; i < s->ncolumn; i++) {
 		const struct schema_column *c = &s->column[i];
 		struct schema_feature *f = &s->feature[s->nfeature];
@@ -144,6 +145,31 @@ random_features(struct schema *s)
 			  : f->part == DT_DAY ? FEATURE_F64
 					      : FEATURE_CATEGORY;
 	}
+}
+
+/* A cross of the first two categories, if there are two; bits and limits. */
+static void
+random_vocabularies(struct schema *s)
+{
+	struct schema_feature cross = {.name = "cross",
+				       .kind = FEATURE_CATEGORY};
+
+	for (uint32_t i = 0; i < s->nfeature; i++) {
+		struct schema_feature *f = &s->feature[i];
+
+		if (f->kind != FEATURE_CATEGORY)
+			continue;
+		if (cross.ncross < 2)
+			cross.cross[cross.ncross++] = i;
+		f->own_bits = below(2);
+		f->hash_bits = f->own_bits ? below(65) : 0;
+		f->max_values = below(2) ? below(1000) : 0;
+		f->min_count = below(2) ? below(1000) : 0;
+	}
+	if (cross.ncross < 2 || below(2))
+		return;
+	cross.column = s->feature[cross.cross[0]].column;
+	s->feature[s->nfeature++] = cross;
 }
 
 static void
@@ -198,6 +224,7 @@ random_schema(struct schema *s)
 		s->column[s->group_column[i]].roles |= ROLE_GROUP;
 	}
 	random_features(s);
+	random_vocabularies(s);
 	random_task(s);
 	split_rule_init(&s->split, SPLIT_BY_HASH, sample_random(&state),
 			below(100) / 200.0, below(100) / 210.0, &err);
@@ -331,6 +358,86 @@ hostile(void)
 		"schema: \"split\": split: a share is at least 0 and below 1");
 }
 
+/* The sample with a cross, and hashes and limits of a feature, edited so. */
+static void
+refused_cross(const char *from, const char *to, const char *text)
+{
+	static struct schema_feature feature[6];
+	struct schema s, back;
+	struct strbuf json, edited = STRBUF_INIT;
+	struct error err = ERROR_NONE;
+	const char *at;
+
+	sample_schema(&s);
+	memcpy(feature, s.feature, 5 * sizeof(*feature));
+	feature[5] = (struct schema_feature){.name = "carrier:when.month",
+					     .kind = FEATURE_CATEGORY,
+					     .column = 3,
+					     .cross = {2, 3},
+					     .ncross = 2,
+					     .own_bits = true,
+					     .hash_bits = 12,
+					     .max_values = 100,
+					     .min_count = 3};
+	s.feature = feature;
+	s.nfeature = 6;
+	CHECK(!schema_is_plain(&s));
+	check_trip(&s);
+	json = json_of(&s, 0);
+	at = strstr(json.buf, from);
+	CHECK(at != NULL);
+	if (!at)
+		return;
+	strbuf_add(&edited, json.buf, (size_t)(at - json.buf));
+	strbuf_addstr(&edited, to);
+	strbuf_addstr(&edited, at + strlen(from));
+	CHECK_ERROR(load(edited.buf, &back, &err), err, EXIT_CORRUPT, text);
+	strbuf_release(&edited);
+	strbuf_release(&json);
+	schema_release(&s);
+}
+
+static void
+hostile_crosses(void)
+{
+#define NO_CROSS                                                               \
+	"schema: feature \"carrier:when.month\" is no cross of categories "    \
+	"before it"
+#define NO_PLACE                                                               \
+	"schema: feature \"x\": hash_bits, max_values or min_count out of "    \
+	"place"
+	refused_cross("[2,3]", "[2]",
+		      "schema: feature 5: \"cross\": not 2 to 8 features");
+	refused_cross("[2,3]", "[2,3,3,3,3,3,3,3,3]",
+		      "schema: feature 5: \"cross\": not 2 to 8 features");
+	refused_cross("[2,3]", "2",
+		      "schema: feature 5: \"cross\": not an array");
+	refused_cross(
+	    "[2,3]", "[2,-3]",
+	    "schema: feature 5: \"cross\": not a whole number from 0");
+	refused_cross("[2,3]", "[2,4294967295]",
+		      "schema: feature 5: \"cross\": out of range");
+	refused_cross("[2,3]", "[2,4294967294]", NO_CROSS);
+	refused_cross("[2,3]", "[2,5]", NO_CROSS);
+	refused_cross("[2,3]", "[2,2]", NO_CROSS);
+	refused_cross("[2,3]", "[2,0]", NO_CROSS);
+	refused_cross("[2,3]", "[3,2]", NO_CROSS);
+	refused_cross("\"column\":3,\"cross\"", "\"column\":9,\"cross\"",
+		      NO_CROSS);
+	refused_cross("\"column\":3,\"cross\"",
+		      "\"column\":3,\"part\":\"month\",\"cross\"", NO_CROSS);
+	refused_cross("\"hash_bits\":12", "\"hash_bits\":65",
+		      "schema: feature 5: \"hash_bits\": out of range");
+	refused_cross("\"max_values\":100", "\"max_values\":0",
+		      "schema: feature 5: \"max_values\": out of range");
+	refused_cross("\"min_count\":3", "\"min_count\":4294967295",
+		      "schema: feature 5: \"min_count\": out of range");
+	refused_cross("\"column\":1}", "\"column\":1,\"hash_bits\":0}",
+		      NO_PLACE);
+	refused_cross("\"column\":1}", "\"column\":1,\"max_values\":1}",
+		      NO_PLACE);
+}
+
 static void
 not_object(void)
 {
@@ -354,6 +461,8 @@ main(void)
 	check_run("the fingerprint is of the content, not of white space",
 		  indentation);
 	check_run("a schema that contradicts itself is refused", hostile);
+	check_run("a cross, bits or limit out of place is refused",
+		  hostile_crosses);
 	check_run("a schema that is no object is refused", not_object);
 	return check_done();
 }
