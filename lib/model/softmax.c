@@ -7,18 +7,22 @@
 #include "model/glm_kernel.h"
 #include "model/glm_view.h"
 #include "model/gradpartial.h"
+#include "model/softmax_batch.h"
 #include "model/softmax_pack.h"
 
 struct model {
 	const struct view *view;
 	const struct softmax_kernel *kernel;
 	struct softmax_shape shape;
-	float *w; /* [d + 2][stride] */
+	float *w; /* [d + 2][stride], or */
+	struct softmax_batch_shape batch_shape;
+	double *batch; /* [d + 2][stride] of that of batch_shape */
 };
 
 /* --- parameters --- */
 
-static const char *const solver_names[] = {"sgd", "adam", NULL};
+static const char *const solver_names[] = {"auto", "lbfgs", "owlqn",
+					   "sgd",  "adam",  NULL};
 
 static const struct learner_param params[SOFTMAX_PARAM_COUNT] = {
     [SOFTMAX_L2] = {.name = "l2",
@@ -31,13 +35,13 @@ static const struct learner_param params[SOFTMAX_PARAM_COUNT] = {
 		    .kind = PARAM_REAL,
 		    .max = 1e12,
 		    .simpler = 1,
-		    .help = "sgd: penalty l1 |w|_1 on the mean loss"},
+		    .help = "penalty l1 |w|_1 on the mean loss"},
     [SOFTMAX_SOLVER] = {.name = "solver",
 			.kind = PARAM_CHOICE,
 			.max = SOFTMAX_SOLVER_ADAM,
 			.choice = solver_names,
 			.pack = true,
-			.help = "how steps are made of gradients"},
+			.help = "auto: owlqn where l1 > 0, else lbfgs"},
     [SOFTMAX_STANDARDIZE] = {.name = "standardize",
 			     .kind = PARAM_INT,
 			     .max = 1,
@@ -50,6 +54,17 @@ static const struct learner_param params[SOFTMAX_PARAM_COUNT] = {
 			   .dflt = 1,
 			   .view = true,
 			   .help = "unpenalised constant terms"},
+    [SOFTMAX_TOLERANCE] = {.name = "tolerance",
+			   .kind = PARAM_REAL,
+			   .min = 1e-12,
+			   .max = 1e-1,
+			   .dflt = 1e-8,
+			   .use = {{SOFTMAX_SOLVER,
+				    1u << SOFTMAX_SOLVER_AUTO |
+					1u << SOFTMAX_SOLVER_LBFGS |
+					1u << SOFTMAX_SOLVER_OWLQN}},
+			   .help = "lbfgs, owlqn: stop at this share of the "
+				   "first gradient"},
     SGD_PARAM_TABLE(SOFTMAX_SGD, SOFTMAX_SOLVER, SOFTMAX_SOLVER_SGD, 1,
 		    SGD_AVERAGE_EPOCH),
 };
@@ -65,6 +80,12 @@ check_task(const struct schema *s, struct error *err)
 }
 
 static bool
+is_sequential(const struct config *c)
+{
+	return c->value[SOFTMAX_SOLVER] >= SOFTMAX_SOLVER_SGD;
+}
+
+static bool
 is_adam(const struct config *c)
 {
 	return c->value[SOFTMAX_SOLVER] == SOFTMAX_SOLVER_ADAM;
@@ -75,11 +96,18 @@ check_config(const struct config *c, struct error *err)
 {
 	const double *sgd = c->value + SOFTMAX_SGD;
 
+	if (c->value[SOFTMAX_SOLVER] == SOFTMAX_SOLVER_LBFGS &&
+	    c->value[SOFTMAX_L1] > 0)
+		return error_set(err, EXIT_USAGE,
+				 "solver=lbfgs cannot do l1 > 0: use "
+				 "solver=owlqn or auto");
+	if (!is_sequential(c))
+		return glm_kernel_check(err);
 	if (sgd_check(c, SOFTMAX_SGD, is_adam(c), err))
 		return -1;
 	if (c->value[SOFTMAX_L1] > 0 && (is_adam(c) || sgd[SGD_MOMENTUM] > 0))
 		return error_set(err, EXIT_USAGE,
-				 "l1 > 0 is only for solver=sgd without "
+				 "l1 > 0 is not for solver=adam or "
 				 "momentum");
 	return glm_kernel_check(err);
 }
@@ -100,7 +128,7 @@ view_new(const struct schema *s, const struct group_facts *f,
 				      c->value[SOFTMAX_INTERCEPT] != 0, err);
 
 	if (v)
-		v->single = true;
+		v->single = is_sequential(c);
 	return v;
 }
 
@@ -118,20 +146,40 @@ model_free(struct model *m)
 	if (!m)
 		return;
 	free(m->w);
+	free(m->batch);
 	free(m);
+}
+
+/* The weights, of either kind. */
+static int
+load_weights(struct model *m, const void *b, size_t n)
+{
+	size_t slots = (size_t)m->view->d + 2;
+	struct cursor c = cursor_of(b, n);
+	int bad;
+
+	if (softmax_batch_is_model(b, n)) {
+		m->batch =
+		    xaligned(slots * m->batch_shape.stride, sizeof *m->batch);
+		bad = softmax_batch_model_get(m->view, &c, m->batch_shape,
+					      m->batch);
+	} else {
+		m->w = xaligned(slots * m->shape.stride, sizeof *m->w);
+		bad = softmax_model_get(m->view, &c, m->shape, m->w);
+	}
+	return bad || !cursor_done(&c) ? -1 : 0;
 }
 
 static struct model *
 model_load(const struct view *v, const void *b, size_t n, struct error *err)
 {
 	struct model *m = xcalloc(1, sizeof *m);
-	struct cursor c = cursor_of(b, n);
 
 	m->view = v;
 	m->kernel = softmax_kernel_choose();
 	m->shape = softmax_shape_of(v->schema->nclass, 1);
-	m->w = xaligned(((size_t)v->d + 2) * m->shape.stride, sizeof *m->w);
-	if (softmax_model_get(v, &c, m->shape, m->w) == 0 && cursor_done(&c))
+	m->batch_shape = softmax_batch_shape_of(v->schema->nclass, 1);
+	if (load_weights(m, b, n) == 0)
 		return m;
 	model_free(m);
 	error_set(err, EXIT_CORRUPT, "model does not fit its group's facts");
@@ -142,8 +190,13 @@ static void
 predict(const struct model *m, const struct rows *r, bool raw, double *out)
 {
 	size_t piece = softmax_piece(m->shape), nclass = m->shape.nclass;
-	double *z = xaligned(piece * m->shape.stride, sizeof *z);
+	double *z;
 
+	if (m->batch) {
+		softmax_batch_predict(r, m->batch_shape, m->batch, raw, out);
+		return;
+	}
+	z = xaligned(piece * m->shape.stride, sizeof *z);
 	for (size_t first = 0; first < r->n; first += piece) {
 		size_t n = r->n - first < piece ? r->n - first : piece;
 		double *at = out + first * nclass;
@@ -165,7 +218,8 @@ of_class(const struct model *m, size_t c, struct arena *a, size_t *n)
 	struct coefficient *k;
 
 	for (size_t j = 0; j < slots; j++)
-		w[j] = (double)m->w[j * m->shape.stride + c];
+		w[j] = m->batch ? m->batch[j * m->batch_shape.stride + c]
+				: (double)m->w[j * m->shape.stride + c];
 	k = glm_coefficients(m->view, w, a, n);
 	for (size_t i = 0; i < *n; i++)
 		k[i].of_class = m->view->schema->class_name[c];
@@ -221,13 +275,20 @@ adam_new(const struct pack_spec *spec, struct error *err)
 	.save = softmax_pack_save, .load_state = softmax_pack_load_state,      \
 	.batch = softmax_pack_batch, .step = softmax_pack_step,                \
 	.end_epoch = softmax_pack_end_epoch,                                   \
-	.partial_new = softmax_pack_partial,                                   \
-	.partial_free = gradpartial_free,                                  \
-	.partial_reset = gradpartial_reset,                                \
-	.partial_put = gradpartial_put,                                    \
-	.partial_get = gradpartial_get, .merge = gradpartial_merge,    \
+	.partial_new = softmax_pack_partial, .partial_free = gradpartial_free, \
+	.partial_reset = gradpartial_reset, .partial_put = gradpartial_put,    \
+	.partial_get = gradpartial_get, .merge = gradpartial_merge,            \
 	.gradient = softmax_pack_gradient, .apply = softmax_pack_apply
 
+static struct pack *
+softmax_batch_create(const struct pack_spec *spec, struct error *err)
+{
+	(void)err;
+	return softmax_batch_new(spec);
+}
+
+static const struct pack_ops batch_ops =
+    SOFTMAX_BATCH_OPS(softmax_batch_create);
 static const struct pack_ops plain_ops = {.create = plain_new, SOFTMAX_OPS};
 static const struct pack_ops momentum_ops = {.create = momentum_new,
 					     SOFTMAX_OPS};
@@ -238,6 +299,8 @@ static const struct pack_ops adam_ops = {.create = adam_new, SOFTMAX_OPS};
 static const struct pack_ops *
 ops(const struct config *c)
 {
+	if (!is_sequential(c))
+		return &batch_ops;
 	if (is_adam(c))
 		return &adam_ops;
 	if (c->value[SOFTMAX_SGD + SGD_MOMENTUM] > 0)
@@ -247,7 +310,7 @@ ops(const struct config *c)
 
 const struct learner learner_softmax = {
     .name = "softmax",
-    .help = "multi-class logistic regression by sgd or adam, with l2 and l1 "
+    .help = "multi-class logistic regression by L-BFGS or SGD, with l2 and l1 "
 	    "penalties",
     .param = params,
     .nparam = SOFTMAX_PARAM_COUNT,

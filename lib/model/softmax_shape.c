@@ -1,3 +1,4 @@
+#include "model/softmax_batch_kernel.h"
 #include "model/softmax_kernel.h"
 
 struct softmax_shape
@@ -10,6 +11,18 @@ softmax_shape_of(size_t nclass, size_t lanes)
 	    .nclass = nclass,
 	    .width = width,
 	    .stride = (cells + SOFTMAX_LINE - 1) / SOFTMAX_LINE * SOFTMAX_LINE,
+	};
+}
+
+struct softmax_batch_shape
+softmax_batch_shape_of(size_t nclass, size_t lanes)
+{
+	size_t width = lanes <= 1 ? 1 : (lanes + 3) / 4 * 4;
+
+	return (struct softmax_batch_shape){
+	    .nclass = nclass,
+	    .width = width,
+	    .stride = (nclass * width + 7) / 8 * 8,
 	};
 }
 

@@ -25,11 +25,20 @@ struct group {
 	size_t n; /* training rows */
 };
 
+static struct config
+defaults(void)
+{
+	struct config c = learner_defaults(&learner_softmax);
+
+	c.value[SOFTMAX_SOLVER] = SOFTMAX_SOLVER_SGD;
+	return c;
+}
+
 /* Classes are by rank of what toy_random() made of the label. */
 static void
 group_init(struct group *g, struct toy_random o, size_t nclass)
 {
-	struct config c = learner_defaults(&learner_softmax);
+	struct config c = defaults();
 	struct toy *t = &g->toy;
 	struct error err;
 
@@ -77,7 +86,7 @@ set(struct config *c, const char *name, double value)
 static struct config
 config_of(size_t batch)
 {
-	struct config c = learner_defaults(&learner_softmax);
+	struct config c = defaults();
 
 	set(&c, "batch", (double)batch);
 	set(&c, "learning_rate", 0.1);
@@ -105,7 +114,7 @@ pack_of(const struct group *g, const struct config *c, size_t n)
 static const struct pack_ops *
 ops(void)
 {
-	struct config c = learner_defaults(&learner_softmax);
+	struct config c = defaults();
 
 	return learner_softmax.ops(&c);
 }
@@ -1005,11 +1014,11 @@ what_it_refuses(void)
 	CHECK_OK(learner_softmax.check_config(&c, &err), err);
 	set(&c, "momentum", 0.5);
 	CHECK_ERROR(learner_softmax.check_config(&c, &err), err, EXIT_USAGE,
-		    "l1 > 0 is only for solver=sgd without momentum");
+		    "l1 > 0 is not for solver=adam or momentum");
 	set(&c, "momentum", 0);
 	set(&c, "solver", SOFTMAX_SOLVER_ADAM);
 	CHECK_ERROR(learner_softmax.check_config(&c, &err), err, EXIT_USAGE,
-		    "l1 > 0 is only for solver=sgd without momentum");
+		    "l1 > 0 is not for solver=adam or momentum");
 }
 
 int

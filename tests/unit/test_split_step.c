@@ -320,17 +320,21 @@ static const struct way linear_ways[] = {
     {"linear", ADAM "batch=64", false, false, 9},
     {"svm", "loss=0 batch=16 l1=0.001 l2=0.01 learning_rate=0.02", false, true,
      60},
-    {"svm", "loss=1 batch=8 average=1 learning_rate=0.002", true, false, 9},
+    {"svm", "loss=1 solver=3 batch=8 average=1 learning_rate=0.002", true,
+     false, 9},
 };
 
 static const struct way softmax_ways[] = {
-    {"softmax", "batch=16 learning_rate=0.1", false, true, 9},
-    {"softmax", "batch=1 learning_rate=0.02 l1=0.001 l2=0.02", true, true, 60},
-    {"softmax", "batch=32 l2=2 learning_rate=0.4 schedule=0", false, false, 9},
-    {"softmax", "batch=8 l1=0.003 l2=0.1 average=1 learning_rate=0.1", false,
+    {"softmax", "solver=3 batch=16 learning_rate=0.1", false, true, 9},
+    {"softmax", "solver=3 batch=1 learning_rate=0.02 l1=0.001 l2=0.02", true,
      true, 60},
-    {"softmax", "batch=16 momentum=0.9 nesterov=1 l2=0.01", true, true, 9},
-    {"softmax", "solver=1 batch=16 l2=0.01 average=1", false, true, 9},
+    {"softmax", "solver=3 batch=32 l2=2 learning_rate=0.4 schedule=0", false,
+     false, 9},
+    {"softmax", "solver=3 batch=8 l1=0.003 l2=0.1 average=1 learning_rate=0.1",
+     false, true, 60},
+    {"softmax", "solver=3 batch=16 momentum=0.9 nesterov=1 l2=0.01", true, true,
+     9},
+    {"softmax", "solver=4 batch=16 l2=0.01 average=1", false, true, 9},
 };
 
 static const struct way mlp_ways[] = {

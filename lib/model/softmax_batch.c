@@ -1,0 +1,851 @@
+#include "model/softmax_batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/fmath.h"
+#include "base/mem.h"
+#include "model/glm_view.h"
+#include "model/gram.h"
+#include "model/lbfgs.h"
+#include "model/loss.h"
+#include "model/softmax.h"
+#include "model/softmax_kernel.h"
+
+#define MODEL_VERSION 2 /* 1 is that of softmax_pack.h */
+/* Least ridge of a preconditioner, as a share of the curvature. */
+#define RIDGE_MIN 1e-9
+#define RIDGE_MIN_L1 1e-2
+/* Share of the tolerance that the objective must still fall by. */
+#define FTOL_PER_TOLERANCE 1e-3
+/* A class is at most so much rarer or more frequent than the mean, to the
+ * preconditioner. */
+#define RARE_MAX 32
+
+/* Why a lane ended; part of STATE. */
+enum reason {
+	REASON_NONE,
+	REASON_GRADIENT,
+	REASON_FLAT,
+	REASON_STUCK,
+	REASON_EPOCHS,
+	REASON_NOT_FINITE,
+	REASON_NO_ROWS,
+	REASON_COUNT
+};
+
+static const char *const reason_text[REASON_COUNT] = {
+    "",
+    "gradient is small",
+    "objective no longer falls",
+    "no step helps",
+    "epochs used up",
+    "not finite",
+    "no training rows",
+};
+
+struct lane {
+	const struct pack *pack; /* for precondition() */
+	const struct config *config;
+	enum lane_status status;
+	enum reason reason;
+	uint32_t epoch;
+	double loss, objective, loss_bound;
+	struct gram_factor *factor; /* NULL until the moments are known */
+	struct lbfgs *solver;	    /* NULL until the first update */
+	double *scratch;	    /* [d + 1] of a class */
+};
+
+struct pack {
+	const struct group_facts *facts;
+	const struct view *view;
+	const struct softmax_batch_kernel *kernel;
+	struct softmax_batch_shape shape;
+	uint32_t epochs;
+	size_t n;     /* lanes */
+	size_t nvar;  /* of a lane: d, and 1 if there is an intercept, times
+			 the classes */
+	double *w;    /* [d + 2][stride] the point */
+	double *base; /* [d] of the grids, see softmax_batch_kernel.h */
+	double base1;
+	double *share;	  /* [nclass] of the training rows, never 0 */
+	double *spread;	  /* [nclass] of classes in the preconditioner */
+	double curvature; /* its mean over classes */
+	struct gram *gram;
+	double *moments; /* second moments of all rows; NULL: not yet known */
+	bool wants_moments; /* of the next pass; travels with the point */
+	struct lane *lane[PACK_LANES_MAX];
+};
+
+struct partial {
+	struct softmax_batch_shape shape;
+	size_t n, d;
+	double *g; /* [d + 2][stride], and sum and loss_max after it */
+	double *sum, *loss_max; /* [width] */
+	size_t moments_size;
+	bool has_moments;
+	double *moments; /* allocated when first wanted */
+};
+
+/* --- variables of a lane: weights [class][d], then intercepts [class] --- */
+
+static size_t
+cell(const struct pack *p, size_t slot, size_t class, size_t lane)
+{
+	return slot * p->shape.stride + class * p->shape.width + lane;
+}
+
+/* x[nvar] from a table [d + 2][stride]. */
+static void
+gather(const struct pack *p, size_t lane, const double *table, double *x)
+{
+	size_t d = p->view->d, k = p->shape.nclass;
+
+	for (size_t c = 0; c < k; c++) {
+		for (size_t j = 0; j < d; j++)
+			x[c * d + j] = table[cell(p, j, c, lane)];
+		if (p->view->intercept)
+			x[k * d + c] = table[cell(p, d, c, lane)];
+	}
+}
+
+static void
+set_point(struct pack *p, size_t lane, const double *x)
+{
+	size_t d = p->view->d, k = p->shape.nclass;
+
+	for (size_t c = 0; c < k; c++) {
+		for (size_t j = 0; j < d; j++)
+			p->w[cell(p, j, c, lane)] = x[c * d + j];
+		if (p->view->intercept)
+			p->w[cell(p, d, c, lane)] = x[k * d + c];
+	}
+}
+
+/* --- the preconditioner --- */
+
+/* Where weights sum to 0 over classes. */
+static void
+center(const struct pack *p, double *v)
+{
+	size_t d = p->view->d, k = p->shape.nclass;
+
+	for (size_t j = 0; j < d + p->view->intercept; j++) {
+		double *at = j < d ? v + j : v + k * d, sum = 0;
+		size_t step = j < d ? d : 1;
+
+		for (size_t c = 0; c < k; c++)
+			sum += at[c * step];
+		sum /= (double)k;
+		for (size_t c = 0; c < k; c++)
+			at[c * step] -= sum;
+	}
+}
+
+/* S F S of one class, S being its spread and F the inverse of gram.h. */
+static void
+precondition_class(const struct lane *l, size_t c, const bool *active,
+		   double *v)
+{
+	const struct pack *p = l->pack;
+	size_t d = p->view->d, k = p->shape.nclass;
+	bool *of = NULL;
+
+	for (size_t j = 0; j < d; j++)
+		l->scratch[j] = v[c * d + j] * p->spread[c];
+	if (p->view->intercept)
+		l->scratch[d] = v[k * d + c] * p->spread[c];
+	if (active) {
+		of = xcalloc(d + 1, sizeof *of);
+		memcpy(of, active + c * d, d * sizeof *of);
+		if (p->view->intercept)
+			of[d] = active[k * d + c];
+	}
+	gram_factor_apply(l->factor, of, l->scratch);
+	free(of);
+	for (size_t j = 0; j < d; j++)
+		v[c * d + j] = l->scratch[j] * p->spread[c];
+	if (p->view->intercept)
+		v[k * d + c] = l->scratch[d] * p->spread[c];
+}
+
+/* Under l1 the optimum's weights do not sum to 0. */
+static void
+precondition(void *with, const bool *active, double *v)
+{
+	struct lane *l = with;
+
+	if (!active)
+		center(l->pack, v);
+	for (size_t c = 0; c < l->pack->shape.nclass; c++)
+		precondition_class(l, c, active, v);
+	if (!active)
+		center(l->pack, v);
+}
+
+/* The spread of a class is the root of what its inverse curvature, about 1 / p,
+ * is above that of the mean. */
+static void
+make_spread(struct pack *p)
+{
+	size_t k = p->shape.nclass;
+	double mean = 0;
+
+	for (size_t c = 0; c < k; c++)
+		mean += p->share[c] * (1 - p->share[c]);
+	mean /= (double)k;
+	p->curvature = mean > 1e-3 / (double)k ? mean : 1e-3 / (double)k;
+	for (size_t c = 0; c < k; c++) {
+		double more = p->curvature / p->share[c];
+
+		more = more < RARE_MAX ? more : RARE_MAX;
+		more = more > 1.0 / RARE_MAX ? more : 1.0 / RARE_MAX;
+		p->spread[c] = sqrt(more);
+	}
+}
+
+static struct gram_factor *
+new_factor(const struct pack *p, const struct lane *l)
+{
+	const double *value = l->config->value;
+	double floor =
+	    p->curvature * (value[SOFTMAX_L1] > 0 ? RIDGE_MIN_L1 : RIDGE_MIN);
+
+	return gram_factor_new(
+	    p->gram, p->moments,
+	    (struct gram_scale){
+		.sums = p->curvature / p->facts->weight_sum,
+		.curvature = p->curvature,
+		.ridge = value[SOFTMAX_L2] > floor ? value[SOFTMAX_L2] : floor,
+	    });
+}
+
+static struct lbfgs *
+new_solver(const struct pack *p, struct lane *l, const double *x)
+{
+	const double *v = l->config->value;
+
+	return lbfgs_new(
+	    &(struct lbfgs_options){
+		.n = p->nvar,
+		.nfree = p->view->intercept ? p->shape.nclass : 0,
+		.l1 = v[SOFTMAX_L1],
+		.l2 = v[SOFTMAX_L2],
+		.gtol = v[SOFTMAX_TOLERANCE],
+		.ftol = FTOL_PER_TOLERANCE * v[SOFTMAX_TOLERANCE],
+		.precondition = precondition,
+		.with = l},
+	    x);
+}
+
+/* --- pack --- */
+
+/* A class without rows counts as half of one. */
+static void
+make_shares(struct pack *p)
+{
+	const struct group_facts *f = p->facts;
+	double sum = 0;
+
+	for (size_t c = 0; c < p->shape.nclass; c++) {
+		double weight = f->class_weight[c];
+
+		p->share[c] = weight > 0 ? weight : 0.5 * f->weight_max;
+		sum += p->share[c];
+	}
+	for (size_t c = 0; c < p->shape.nclass; c++)
+		p->share[c] =
+		    sum > 0 ? p->share[c] / sum : 1 / (double)p->shape.nclass;
+}
+
+static void
+start_lane(struct pack *p, size_t lane, const struct config *c)
+{
+	struct lane *l = p->lane[lane] = xcalloc(1, sizeof *l);
+	size_t k = p->shape.nclass;
+	double mean = 0, least = 0;
+
+	l->pack = p;
+	l->config = c;
+	l->status = LANE_STEP;
+	l->loss = l->objective = NAN;
+	l->scratch = xcalloc((size_t)p->view->d + 1, sizeof *l->scratch);
+	for (size_t i = 0; i < k; i++) {
+		double z = fmath_log(p->share[i]);
+
+		mean += z / (double)k;
+		least = z < least ? z : least;
+	}
+	if (!p->view->intercept)
+		least = -fmath_log((double)k);
+	l->loss_bound = pow2_above(1 - least);
+	for (size_t i = 0; p->view->intercept && i < k; i++)
+		p->w[cell(p, p->view->d, i, lane)] =
+		    fmath_log(p->share[i]) - mean;
+}
+
+static void
+free_lane(struct lane *l)
+{
+	lbfgs_free(l->solver);
+	gram_factor_free(l->factor);
+	free(l->scratch);
+	free(l);
+}
+
+struct pack *
+softmax_batch_new(const struct pack_spec *spec)
+{
+	struct pack *p = xcalloc(1, sizeof *p);
+	const struct view *v = spec->view;
+	double mass =
+	    (double)spec->facts->rows[PART_TRAIN] * spec->facts->weight_max;
+
+	p->facts = spec->facts;
+	p->view = v;
+	p->kernel = softmax_batch_kernel_choose();
+	p->shape = softmax_batch_shape_of(v->schema->nclass, spec->n);
+	p->epochs = spec->epochs;
+	p->n = spec->n;
+	p->nvar = ((size_t)v->d + v->intercept) * p->shape.nclass;
+	p->w = xaligned(((size_t)v->d + 2) * p->shape.stride, sizeof *p->w);
+	/* As in glm_pack: all terms and partial sums on one grid. */
+	p->base = xcalloc(v->d, sizeof *p->base);
+	p->base1 = 3 * pow2_above(mass);
+	for (size_t j = 0; j < v->d; j++)
+		p->base[j] = 3 * pow2_above(mass * v->bound[j]);
+	p->share = xcalloc(p->shape.nclass, sizeof *p->share);
+	p->spread = xcalloc(p->shape.nclass, sizeof *p->spread);
+	make_shares(p);
+	make_spread(p);
+	p->gram = gram_new(v, mass);
+	p->wants_moments = true;
+	for (size_t i = 0; i < p->n; i++)
+		start_lane(p, i, spec->config[i]);
+	return p;
+}
+
+void
+softmax_batch_free(struct pack *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n; i++)
+		free_lane(p->lane[i]);
+	free(p->w);
+	free(p->base);
+	free(p->share);
+	free(p->spread);
+	gram_free(p->gram);
+	free(p->moments);
+	free(p);
+}
+
+size_t
+softmax_batch_width(const struct pack *p)
+{
+	return p->n;
+}
+
+void
+softmax_batch_repack(struct pack *p, const bool *keep)
+{
+	size_t from[PACK_LANES_MAX], n = 0;
+	size_t slots = (size_t)p->view->d + 2;
+	struct softmax_batch_shape old = p->shape;
+	double *w, *was = p->w;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (keep[i])
+			from[n++] = i;
+		else
+			free_lane(p->lane[i]);
+	p->n = n;
+	p->shape = softmax_batch_shape_of(old.nclass, n);
+	w = xaligned(slots * p->shape.stride, sizeof *w);
+	for (size_t j = 0; j < slots; j++)
+		for (size_t c = 0; c < old.nclass; c++)
+			for (size_t i = 0; i < n; i++)
+				w[cell(p, j, c, i)] =
+				    was[j * old.stride + c * old.width +
+					from[i]];
+	for (size_t i = 0; i < n; i++)
+		p->lane[i] = p->lane[from[i]];
+	free(was);
+	p->w = w;
+}
+
+void
+softmax_batch_point_put(const struct pack *p, struct strbuf *sb)
+{
+	double *x = xcalloc(p->nvar, sizeof *x);
+
+	put_u32(sb, (uint32_t)p->n);
+	put_u64(sb, p->nvar);
+	put_u8(sb, p->wants_moments);
+	for (size_t i = 0; i < p->n; i++) {
+		put_f64(sb, p->lane[i]->loss_bound);
+		gather(p, i, p->w, x);
+		put_f64s(sb, x, p->nvar);
+	}
+	free(x);
+}
+
+int
+softmax_batch_point_get(struct pack *p, struct cursor *c)
+{
+	double *x;
+
+	if (get_u32(c) != p->n || get_u64(c) != p->nvar ||
+	    cursor_left(c) / sizeof(double) < p->n * (p->nvar + 1))
+		return -1;
+	x = xcalloc(p->nvar, sizeof *x);
+	p->wants_moments = get_u8(c) != 0;
+	for (size_t i = 0; i < p->n; i++) {
+		p->lane[i]->loss_bound = get_f64(c);
+		get_f64s(c, x, p->nvar);
+		set_point(p, i, x);
+	}
+	free(x);
+	return cursor_ok(c) ? 0 : -1;
+}
+
+/* --- partials --- */
+
+static size_t
+partial_doubles(const struct partial *t)
+{
+	return (t->d + 2) * t->shape.stride + 2 * t->shape.width;
+}
+
+struct partial *
+softmax_batch_partial(const struct pack *p)
+{
+	struct partial *t = xcalloc(1, sizeof *t);
+
+	t->shape = p->shape;
+	t->n = p->n;
+	t->d = p->view->d;
+	t->g = xaligned(partial_doubles(t), sizeof *t->g);
+	t->sum = t->g + (t->d + 2) * t->shape.stride;
+	t->loss_max = t->sum + t->shape.width;
+	t->moments_size = gram_size(p->gram);
+	return t;
+}
+
+void
+softmax_batch_partial_free(struct partial *t)
+{
+	if (!t)
+		return;
+	free(t->g);
+	free(t->moments);
+	free(t);
+}
+
+void
+softmax_batch_partial_reset(struct partial *t)
+{
+	memset(t->g, 0, partial_doubles(t) * sizeof *t->g);
+	t->has_moments = false;
+}
+
+static double *
+moments_of(struct partial *t)
+{
+	if (t->has_moments)
+		return t->moments;
+	if (!t->moments)
+		t->moments = xaligned(t->moments_size, sizeof *t->moments);
+	memset(t->moments, 0, t->moments_size * sizeof *t->moments);
+	t->has_moments = true;
+	return t->moments;
+}
+
+/* Padding and the null slot do not travel. */
+void
+softmax_batch_partial_put(const struct partial *t, struct strbuf *sb)
+{
+	put_u32(sb, (uint32_t)t->n);
+	put_u32(sb, (uint32_t)t->d);
+	put_u32(sb, (uint32_t)t->shape.nclass);
+	put_f64s(sb, t->sum, t->n);
+	put_f64s(sb, t->loss_max, t->n);
+	for (size_t j = 0; j <= t->d; j++)
+		for (size_t c = 0; c < t->shape.nclass; c++)
+			put_f64s(
+			    sb, t->g + j * t->shape.stride + c * t->shape.width,
+			    t->n);
+	put_u8(sb, t->has_moments);
+	if (t->has_moments)
+		put_f64s(sb, t->moments, t->moments_size);
+}
+
+int
+softmax_batch_partial_get(struct partial *t, struct cursor *c)
+{
+	if (get_u32(c) != t->n || get_u32(c) != t->d ||
+	    get_u32(c) != t->shape.nclass ||
+	    cursor_left(c) / sizeof(double) <
+		t->n * ((t->d + 1) * t->shape.nclass + 2))
+		return -1;
+	get_f64s(c, t->sum, t->n);
+	get_f64s(c, t->loss_max, t->n);
+	for (size_t j = 0; j <= t->d; j++)
+		for (size_t k = 0; k < t->shape.nclass; k++)
+			get_f64s(
+			    c, t->g + j * t->shape.stride + k * t->shape.width,
+			    t->n);
+	t->has_moments = false;
+	if (get_u8(c))
+		get_f64s(c, moments_of(t), t->moments_size);
+	return cursor_ok(c) ? 0 : -1;
+}
+
+void
+softmax_batch_merge(struct partial *into, const struct partial *from)
+{
+	size_t sums = (into->d + 2) * into->shape.stride + into->shape.width;
+
+	for (size_t k = 0; k < sums; k++)
+		into->g[k] += from->g[k];
+	for (size_t i = 0; i < into->n; i++)
+		if (from->loss_max[i] > into->loss_max[i])
+			into->loss_max[i] = from->loss_max[i];
+	if (!from->has_moments)
+		return;
+	moments_of(into);
+	for (size_t k = 0; k < into->moments_size; k++)
+		into->moments[k] += from->moments[k];
+}
+
+void
+softmax_batch_accumulate(const struct pack *p, const struct rows *r,
+			 struct partial *t)
+{
+	double bound[PACK_LANES_MAX];
+	size_t piece = softmax_batch_piece(p->shape);
+	double *z = xaligned(piece * p->shape.stride, sizeof *z);
+
+	for (size_t i = 0; i < p->shape.width; i++)
+		bound[i] = i < p->n ? p->lane[i]->loss_bound : 1;
+	p->kernel->accumulate(r,
+			      &(struct softmax_sums){.shape = p->shape,
+						     .w = p->w,
+						     .base = p->base,
+						     .base1 = p->base1,
+						     .loss_bound = bound,
+						     .z = z,
+						     .g = t->g,
+						     .sum = t->sum,
+						     .loss_max = t->loss_max});
+	if (p->wants_moments)
+		gram_add(p->gram, r, 0, r->n, NULL, moments_of(t));
+	free(z);
+}
+
+/* --- update --- */
+
+static void
+end_lane(struct lane *l, enum lane_status status, enum reason reason)
+{
+	l->status = status;
+	l->reason = reason;
+}
+
+static double
+penalty(const struct pack *p, const struct config *c, const double *x)
+{
+	size_t n = (size_t)p->view->d * p->shape.nclass;
+	double l1 = 0;
+
+	for (size_t j = 0; j < n; j++)
+		l1 += fabs(x[j]);
+	return 0.5 * c->value[SOFTMAX_L2] * fmath_dot(x, x, n) +
+	       c->value[SOFTMAX_L1] * l1;
+}
+
+/* What the solver's status makes of a lane. */
+static void
+judge(const struct pack *p, struct lane *l, enum lbfgs_status s)
+{
+	if (s == LBFGS_NOT_FINITE)
+		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
+	else if (s == LBFGS_CONVERGED)
+		end_lane(l, LANE_CONVERGED, REASON_GRADIENT);
+	else if (s == LBFGS_FLAT)
+		end_lane(l, LANE_CONVERGED, REASON_FLAT);
+	else if (s == LBFGS_STUCK)
+		end_lane(l, LANE_CONVERGED, REASON_STUCK);
+	else if (l->epoch >= p->epochs)
+		end_lane(l, LANE_CAPPED, REASON_EPOCHS);
+}
+
+/* Feeds an evaluation on a valid grid to the solver. */
+static void
+feed(struct pack *p, size_t lane, const struct partial *t, double *x)
+{
+	struct lane *l = p->lane[lane];
+	double total = p->facts->weight_sum;
+
+	gather(p, lane, p->w, x);
+	if (!l->solver)
+		l->solver = new_solver(p, l, x);
+	if (!l->factor)
+		l->factor = new_factor(p, l);
+	l->loss = t->sum[lane] / total;
+	l->objective = l->loss + penalty(p, l->config, x);
+	gather(p, lane, t->g, x);
+	for (size_t k = 0; k < p->nvar; k++)
+		x[k] /= total;
+	l->epoch++;
+	judge(p, l, lbfgs_feed(l->solver, l->loss, x));
+	if (l->status == LANE_STEP) {
+		set_point(p, lane, lbfgs_point(l->solver));
+		return;
+	}
+	/* The accepted point is the model. */
+	set_point(p, lane, lbfgs_accepted(l->solver));
+	l->loss = lbfgs_loss(l->solver);
+	l->objective = lbfgs_objective(l->solver);
+}
+
+/* What follows from a lane's sums and maximum: false if they are of no use. */
+static bool
+check_bound(struct pack *p, size_t lane, const struct partial *t)
+{
+	struct lane *l = p->lane[lane];
+	double max = t->loss_max[lane];
+
+	/* A NaN may have been passed over by a maximum, never by a sum. */
+	if (!isfinite(t->sum[lane]) || !(max <= POW2_MAX)) {
+		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
+		return false;
+	}
+	if (max > l->loss_bound) {
+		l->loss_bound = pow2_above(2 * max);
+		return false;
+	}
+	l->loss_bound = pow2_above(4 * max);
+	return true;
+}
+
+/* No rows, no moments: zeros. */
+static void
+take_moments(struct pack *p, const struct partial *t)
+{
+	size_t size = gram_size(p->gram);
+
+	if (!p->wants_moments)
+		return;
+	p->wants_moments = false;
+	if (!p->moments)
+		p->moments = xaligned(size, sizeof *p->moments);
+	if (t->has_moments)
+		memcpy(p->moments, t->moments, size * sizeof *p->moments);
+	else
+		memset(p->moments, 0, size * sizeof *p->moments);
+}
+
+void
+softmax_batch_update(struct pack *p, const struct partial *t,
+		     struct lane_report *report)
+{
+	double *x = xcalloc(p->nvar, sizeof *x);
+
+	take_moments(p, t);
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = p->lane[i];
+		uint32_t before = l->epoch;
+
+		if (l->status == LANE_STEP && !(p->facts->weight_sum > 0))
+			end_lane(l, LANE_DIVERGED, REASON_NO_ROWS);
+		if (l->status == LANE_STEP && check_bound(p, i, t))
+			feed(p, i, t, x);
+		report[i] = (struct lane_report){
+		    .status = l->status,
+		    .epoch = l->epoch,
+		    .counted = l->epoch > before,
+		    .loss = l->loss,
+		    .objective = l->objective,
+		    .reason = reason_text[l->reason],
+		};
+	}
+	free(x);
+}
+
+/* --- scoring --- */
+
+/* Of one lane: means of rows from their margins z[n][stride]. */
+static void
+means(struct softmax_batch_shape s, const double *z, size_t lane, size_t n,
+      double *mean)
+{
+	const struct softmax_kernel *kernel = softmax_kernel_choose();
+
+	for (size_t i = 0; i < n; i++) {
+		double *at = mean + i * s.nclass;
+
+		for (size_t c = 0; c < s.nclass; c++)
+			at[c] = z[i * s.stride + c * s.width + lane];
+		kernel->mean(at, s.nclass);
+	}
+}
+
+void
+softmax_batch_evaluate(const struct pack *p, const struct rows *r,
+		       struct metric *const *metric)
+{
+	size_t piece = softmax_batch_piece(p->shape);
+	double *z = xaligned(piece * p->shape.stride, sizeof *z);
+	double *mean = xcalloc(piece * p->shape.nclass, sizeof *mean);
+
+	for (size_t first = 0; first < r->n; first += piece) {
+		size_t n = r->n - first < piece ? r->n - first : piece;
+
+		p->kernel->margins(r, p->w, p->shape.stride, first, n, z);
+		for (size_t i = 0; i < p->n; i++) {
+			if (!metric[i])
+				continue;
+			means(p->shape, z, i, n, mean);
+			metric_add_many(metric[i], r->label + first,
+					r->weight + first, mean, n);
+		}
+	}
+	free(mean);
+	free(z);
+}
+
+void
+softmax_batch_predict(const struct rows *r, struct softmax_batch_shape shape,
+		      const double *w, bool raw, double *out)
+{
+	const struct softmax_batch_kernel *kernel =
+	    softmax_batch_kernel_choose();
+	size_t piece = softmax_batch_piece(shape);
+	double *z = xaligned(piece * shape.stride, sizeof *z);
+
+	for (size_t first = 0; first < r->n; first += piece) {
+		size_t n = r->n - first < piece ? r->n - first : piece;
+		double *at = out + first * shape.nclass;
+
+		kernel->margins(r, w, shape.stride, first, n, z);
+		if (!raw)
+			means(shape, z, 0, n, at);
+		for (size_t i = 0; raw && i < n; i++)
+			memcpy(at + i * shape.nclass, z + i * shape.stride,
+			       shape.nclass * sizeof *z);
+	}
+	free(z);
+}
+
+/* --- bytes of a lane --- */
+
+bool
+softmax_batch_is_model(const void *b, size_t n)
+{
+	return n > 0 && *(const uint8_t *)b == MODEL_VERSION;
+}
+
+int
+softmax_batch_model_get(const struct view *v, struct cursor *c,
+			struct softmax_batch_shape shape, double *w)
+{
+	if (get_u8(c) != MODEL_VERSION || get_u8(c) != v->standardize ||
+	    get_u8(c) != v->intercept || get_u32(c) != v->d ||
+	    get_u32(c) != shape.nclass ||
+	    cursor_left(c) / sizeof *w / shape.nclass < (size_t)v->d + 1)
+		return -1;
+	for (size_t j = 0; j <= v->d; j++)
+		get_f64s(c, w + j * shape.stride, shape.nclass);
+	return cursor_ok(c) ? 0 : -1;
+}
+
+static void
+put_model(const struct pack *p, size_t lane, struct strbuf *sb)
+{
+	put_u8(sb, MODEL_VERSION);
+	put_u8(sb, p->view->standardize);
+	put_u8(sb, p->view->intercept);
+	put_u32(sb, p->view->d);
+	put_u32(sb, (uint32_t)p->shape.nclass);
+	for (size_t j = 0; j <= p->view->d; j++)
+		for (size_t c = 0; c < p->shape.nclass; c++)
+			put_f64(sb, p->w[cell(p, j, c, lane)]);
+}
+
+void
+softmax_batch_save(const struct pack *p, size_t lane, enum save_what what,
+		   struct strbuf *sb)
+{
+	const struct lane *l = p->lane[lane];
+	bool live = l->solver && l->status == LANE_STEP;
+
+	put_model(p, lane, sb);
+	if (what == SAVE_MODEL)
+		return;
+	put_u8(sb, (uint8_t)l->status);
+	put_u8(sb, (uint8_t)l->reason);
+	put_u32(sb, l->epoch);
+	put_f64(sb, l->loss);
+	put_f64(sb, l->objective);
+	put_f64(sb, l->loss_bound);
+	/* An ended lane needs no solver any more. */
+	put_u8(sb, live);
+	if (live)
+		lbfgs_put(l->solver, sb);
+}
+
+/* The solver; a pack under way has the moments. */
+static int
+load_solver(struct pack *p, size_t lane, struct cursor *c)
+{
+	struct lane *l = p->lane[lane];
+	double *x = xcalloc(p->nvar, sizeof *x);
+
+	gather(p, lane, p->w, x);
+	p->wants_moments |= p->moments == NULL;
+	l->solver = new_solver(p, l, x);
+	free(x);
+	return lbfgs_get(l->solver, c);
+}
+
+/* The lane's weights from those of a model w[d + 2][..] of one lane. */
+static void
+set_model(struct pack *p, size_t lane, struct softmax_batch_shape one,
+	  const double *w)
+{
+	for (size_t j = 0; j <= p->view->d; j++)
+		for (size_t c = 0; c < one.nclass; c++)
+			p->w[cell(p, j, c, lane)] = w[j * one.stride + c];
+}
+
+int
+softmax_batch_load_state(struct pack *p, size_t lane, const void *b, size_t n)
+{
+	struct lane *l = p->lane[lane];
+	struct cursor c = cursor_of(b, n);
+	struct softmax_batch_shape one =
+	    softmax_batch_shape_of(p->shape.nclass, 1);
+	double *w = xaligned(((size_t)p->view->d + 2) * one.stride, sizeof *w);
+	int bad = softmax_batch_model_get(p->view, &c, one, w);
+
+	if (!bad)
+		set_model(p, lane, one, w);
+	free(w);
+	l->status = get_u8(&c);
+	l->reason = get_u8(&c);
+	l->epoch = get_u32(&c);
+	l->loss = get_f64(&c);
+	l->objective = get_f64(&c);
+	l->loss_bound = get_f64(&c);
+	if (l->status > LANE_DIVERGED || l->reason >= REASON_COUNT)
+		bad = -1;
+	lbfgs_free(l->solver);
+	gram_factor_free(l->factor);
+	l->solver = NULL;
+	l->factor = NULL;
+	if (get_u8(&c) && !bad)
+		bad = load_solver(p, lane, &c);
+	return bad || !cursor_done(&c) ? -1 : 0;
+}
