@@ -181,7 +181,9 @@ add_to_tally(const struct dictionary *d, const struct feature_facts *f,
 	if (d->hash_bits == 0)
 		return;
 	t->buckets += ncode;
-	t->expected += vocabulary_expected(d->nvalue, d->hash_bits);
+	t->expected +=
+	    (uint64_t)(vocabulary_expected(d->nvalue, d->hash_bits) * 1024 +
+		       0.5);
 }
 
 void

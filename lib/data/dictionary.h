@@ -67,7 +67,8 @@ struct value_tally {
 	uint64_t values;   /* different ones */
 	uint64_t buckets;  /* under hash_bits: different hashes of them */
 	uint64_t collided; /* ... values that share theirs with another */
-	double expected;   /* ... buckets, were hashes random */
+	uint64_t expected; /* ... buckets, were hashes random; in 1024ths, so
+			      that the order of groups does not matter */
 	uint64_t kept;	   /* values, or hashes, kept under the limits */
 	uint64_t rows, other_rows; /* training rows with a value; not kept */
 };

@@ -592,8 +592,6 @@ guess_types(struct featurizer *f, struct error *err)
 			return -1;
 		f->look = false;
 	}
-	if (!f->look)
-		source_settle(f->source);
 	return 0;
 }
 

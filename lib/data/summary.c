@@ -253,7 +253,7 @@ add_hashes(const struct schema *s, const struct featurize_report *r, size_t i,
 	strbuf_addf(sb, " value%s, ", t->values == 1 ? "" : "s");
 	add_count(sb, t->buckets);
 	strbuf_addstr(sb, t->buckets == 1 ? " hash (" : " hashes (");
-	add_count(sb, (uint64_t)(t->expected + 0.5));
+	add_count(sb, (t->expected + 512) / 1024);
 	strbuf_addstr(sb, " expected), ");
 	add_count(sb, t->collided);
 	strbuf_addf(sb, " share%s theirs (%.2f %%)\n",

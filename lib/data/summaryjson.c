@@ -16,7 +16,7 @@ put_hashes(struct jout *j, const struct value_tally *t, uint32_t bits)
 	put_uint(j, "hash_bits", bits);
 	put_uint(j, "hashes", t->buckets);
 	jout_key(j, "hashes_expected");
-	jout_real(j, t->expected);
+	jout_real(j, (double)t->expected / 1024);
 	put_uint(j, "collided", t->collided);
 }
 
