@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "data/compressed.h"
+#include "data/lane.h"
 
 static const char BOM[] = {'\xef', '\xbb', '\xbf'};
 
@@ -110,22 +111,24 @@ chunk_bytes_read(const struct chunk_reader *r)
 
 /* --- where records end --- */
 
-typedef unsigned char lane __attribute__((vector_size(32)));
-
 /* Whether the n bytes at p hold an odd number of quotes. */
 static bool
 odd_quotes(const char *p, size_t n)
 {
-	lane quote = (lane){0} + '"', odd = {0}, x;
-	unsigned count = 0;
+	const lane quote = lane_splat('"');
+	lane odd = {0};
+	uint64_t count;
 	size_t i = 0;
 
-	for (; i + sizeof(lane) <= n; i += sizeof(lane)) {
-		memcpy(&x, p + i, sizeof(x));
-		odd ^= (lane)(x == quote);
+	for (; i + 64 <= n; i += 64) {
+		lane x[4];
+
+		memcpy(x, p + i, sizeof(x));
+		odd ^= (lane)(x[0] == quote) ^ (lane)(x[1] == quote) ^
+		       (lane)(x[2] == quote) ^ (lane)(x[3] == quote);
 	}
-	for (size_t k = 0; k < sizeof(lane); k++)
-		count += odd[k] & 1;
+	count = lane_bits(odd);
+	count = (uint64_t)__builtin_parityll(count);
 	for (; i < n; i++)
 		count += p[i] == '"';
 	return count & 1;

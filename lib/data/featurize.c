@@ -399,12 +399,12 @@ add_rows(struct featurizer *f, struct rowchunk *c, struct error *err)
 	t->left_out_ragged += c->left_out_ragged;
 	f->bytes += c->record_bytes;
 	f->line += c->nline;
-	for (size_t g = 0; g < c->keys.nentry; g++) {
-		const struct intern_entry *key = &c->keys.entry[g];
+	for (size_t i = 0; i < c->groups.keys.nentry; i++) {
+		const struct intern_entry *key = &c->groups.keys.entry[i];
+		const struct rowgroup *g = &c->groups.group[i];
 
-		if (spill_add(f->spill, key->p, key->n,
-			      c->rows.buf + c->group[g].at, c->group[g].bytes,
-			      err) < 0)
+		if (spill_add(f->spill, key->p, key->n, c->rows.buf + g->at,
+			      g->bytes, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -6,13 +6,11 @@
 #include <string.h>
 #include <errno.h>
 #include <unistd.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "data/compressed.h"
+#include "data/lane.h"
 
 /*
  * How it works: the buffer is scanned once, 64 bytes at a time, for the bytes
@@ -47,8 +45,9 @@ struct record_reader {
 	size_t memory_bytes;
 	int fd; /* -1: none open, or memory */
 	bool open, eof, failed;
-	bool pieces;   /* buf is borrowed */
-	bool unclosed; /* failed of an open quote */
+	size_t scan_bytes; /* at most SCAN_BYTES */
+	bool pieces;	   /* buf is borrowed */
+	bool unclosed;	   /* failed of an open quote */
 	uint64_t bytes_read;
 
 	char *buf;
@@ -114,6 +113,7 @@ reader_new(const struct record_format *format, size_t cap)
 
 	r->format = *format;
 	r->fd = -1;
+	r->scan_bytes = SCAN_BYTES;
 	r->cap = cap;
 	r->buf = cap ? xmalloc(cap + LANE_BYTES) : NULL;
 	r->index = xcalloc(SCAN_BYTES, sizeof *r->index);
@@ -160,6 +160,8 @@ record_reader_of_pieces(const struct record_format *format)
 	struct record_reader *r = reader_new(format, 0);
 
 	r->pieces = true;
+	/* Often of a piece only a record or two is wanted. */
+	r->scan_bytes = SCAN_BYTES / 8;
 	return r;
 }
 
@@ -285,59 +287,6 @@ fill(struct record_reader *r, struct error *err)
 	return take_bytes(r, r->cap - r->end, err);
 }
 
-typedef unsigned char lane __attribute__((vector_size(16)));
-
-#ifdef __SSE2__
-/* The bits of sixteen bytes, each all ones or all zeros. */
-static inline uint64_t
-lane_bits(lane hit)
-{
-	return (uint64_t)_mm_movemask_epi8((__m128i)hit);
-}
-#else
-typedef uint64_t lane64 __attribute__((vector_size(16)));
-
-/* The lowest bits of eight bytes, first byte first, as an eight-bit number. */
-static inline uint64_t
-gather_bits(uint64_t bytes)
-{
-	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-		bytes = __builtin_bswap64(bytes);
-	bytes &= UINT64_C(0x0101010101010101);
-	return bytes * UINT64_C(0x0102040810204080) >> 56;
-}
-
-static inline uint64_t
-lane_bits(lane hit)
-{
-	lane64 half = (lane64)hit;
-
-	return gather_bits(half[0]) | gather_bits(half[1]) << 8;
-}
-#endif
-
-static inline lane
-splat(unsigned char c)
-{
-	return (lane){0} + c;
-}
-
-/* Bit i tells whether byte i of the 64 at p is one of the needles. */
-static inline uint64_t
-needle_bits(const char *p, const lane needle[4])
-{
-	uint64_t bits = 0;
-
-	for (int i = 0; i < LANE_BYTES / 16; i++) {
-		lane x;
-		memcpy(&x, p + (size_t)i * 16, sizeof x);
-		bits |= lane_bits((lane)((x == needle[0]) | (x == needle[1]) |
-					 (x == needle[2]) | (x == needle[3])))
-			<< (16 * i);
-	}
-	return bits;
-}
-
 /* A CR that ends what has been read is left for later: an LF may follow. */
 static size_t
 scan_limit(const struct record_reader *r)
@@ -357,11 +306,11 @@ scan(struct record_reader *r)
 	lane needle[4];
 
 	for (int i = 0; i < 4; i++)
-		needle[i] = splat(r->needle[i]);
-	if (to - at > SCAN_BYTES)
-		to = at + SCAN_BYTES;
+		needle[i] = lane_splat(r->needle[i]);
+	if (to - at > r->scan_bytes)
+		to = at + r->scan_bytes;
 	for (; at < to; at += LANE_BYTES) {
-		uint64_t bits = needle_bits(buf + at, needle);
+		uint64_t bits = lane_needle_bits(buf + at, needle);
 		if (to - at < LANE_BYTES)
 			bits &= (UINT64_C(1) << (to - at)) - 1;
 		for (; bits; bits &= bits - 1)

@@ -2,11 +2,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include "base/bytes.h"
-#include "base/hash.h"
 #include "base/mem.h"
+#include "data/rowquick.h"
 
 #define FLOAT32_WHOLE 16777216.0 /* 2^24: whole numbers up to it fit */
+#define QUICK_ROWS 8 /* in a row make a chunk one that is mostly plain */
 
 struct rowchunk_parser {
 	struct schema strict; /* the schema, but no number may be bad */
@@ -16,10 +16,8 @@ struct rowchunk_parser {
 	struct rowparse *parse, *parse_strict;
 	struct typed_row row;
 	struct rowcode code;
-	struct strbuf rows; /* in the order they came */
-	uint32_t *group;    /* [nrow] of each */
-	size_t cap;
-	uint32_t last; /* group of the row before */
+	struct rowquick *quick; /* NULL: not for this schema */
+	struct rowrun run;
 };
 
 void
@@ -27,8 +25,7 @@ rowchunk_release(struct rowchunk *c)
 {
 	chunk_release(&c->text);
 	classes_release(&c->classes);
-	intern_release(&c->keys);
-	free(c->group);
+	rowgroups_release(&c->groups);
 	strbuf_release(&c->rows);
 	*c = (struct rowchunk){0};
 }
@@ -63,13 +60,14 @@ rowchunk_parser_new(const struct schema *s, const struct record *header,
 	p->watch = watch;
 	p->reader = record_reader_of_pieces(&s->format);
 	rowcode_init_shared(&p->code, tables);
-	strbuf_init(&p->rows);
 	p->parse = rowparse_new(s, header, ROWPARSE_ALL, err);
 	p->parse_strict = rowparse_new(&p->strict, header, ROWPARSE_ALL, err);
-	if (p->parse && p->parse_strict)
-		return p;
-	rowchunk_parser_free(p);
-	return NULL;
+	if (!p->parse || !p->parse_strict) {
+		rowchunk_parser_free(p);
+		return NULL;
+	}
+	p->quick = rowquick_new(s, header, watch, &p->code);
+	return p;
 }
 
 void
@@ -82,32 +80,20 @@ rowchunk_parser_free(struct rowchunk_parser *p)
 	rowparse_free(p->parse_strict);
 	typed_row_release(&p->row);
 	rowcode_release(&p->code);
-	strbuf_release(&p->rows);
-	free(p->group);
+	rowquick_free(p->quick);
+	rowrun_release(&p->run);
 	free(p);
 }
 
-/* --- rows as they come --- */
-
 static uint32_t
-group_of(struct rowchunk_parser *p, struct rowchunk *c,
-	 const struct strbuf *key)
+group_of(const struct rowchunk_parser *p, struct rowchunk *c)
 {
-	size_t before = c->keys.nentry;
-	uint32_t g = p->last;
+	const struct strbuf *key = &p->row.key;
 
-	if (g < before && c->keys.entry[g].n == key->len &&
-	    same_bytes(c->keys.entry[g].p, key->buf, key->len))
-		return g;
-	g = intern_add(&c->keys, key->buf, key->len,
-		       hash64(key->buf, key->len));
-	p->last = g;
-	if (g == before) {
-		mem_grow(&c->group, &c->group_cap, before + 1,
-			 sizeof(*c->group));
-		c->group[g] = (struct rowchunk_group){0, 0};
-	}
-	return g;
+	if (schema_key_fields(p->s) == 1)
+		return rowgroups_of_field(&c->groups, key->buf + 4,
+					  key->len - 4);
+	return rowgroups_number(&c->groups, key->buf, key->len);
 }
 
 /* 0, or -1 for what is not as it should be. */
@@ -120,7 +106,7 @@ take_record(struct rowchunk_parser *p, struct rowchunk *c,
 	enum row_fate fate;
 	struct error err;
 	double label;
-	uint32_t g;
+	size_t n;
 
 	if (rowparse_row(c->strict ? p->parse_strict : p->parse, rec, row,
 			 &fate, &err) < 0)
@@ -138,90 +124,81 @@ take_record(struct rowchunk_parser *p, struct rowchunk *c,
 			&label, &err) < 0 ||
 	    rowcode_put(&p->code, row, label, &err) < 0)
 		return -1;
-	g = group_of(p, c, &row->key);
-	c->group[g].bytes += p->code.row.len;
-	mem_grow(&p->group, &p->cap, c->nrow + 1, sizeof(*p->group));
-	p->group[c->nrow++] = g;
-	strbuf_add(&p->rows, p->code.row.buf, p->code.row.len);
+	n = p->code.row.len;
+	memcpy(rowrun_reserve(&p->run, n), p->code.row.buf, n);
+	rowrun_add(&p->run, &c->groups, group_of(p, c), n);
 	return 0;
 }
 
-/* --- and by group --- */
-
-/* n is at least 16, as every row is. */
-static inline void
-copy_row(char *to, const char *from, size_t n)
+/* Takes `most` records from p on, or all there are: -1 if some is not as it
+ * should be; else *left is how many bytes are. */
+static int
+take_records(struct rowchunk_parser *p, struct rowchunk *c, char *from,
+	     size_t *left, size_t most)
 {
-	size_t i;
+	const char *end = from + *left;
+	struct record rec;
+	struct error err;
+	int got = 0;
 
-	if (n > 256) {
-		memcpy(to, from, n);
-		return;
+	record_reader_set(p->reader, c->text.name, from, *left, 1);
+	for (; most; most--) {
+		got = record_next(p->reader, &rec, &err);
+		if (got <= 0)
+			break;
+		if (take_record(p, c, &rec) < 0)
+			return -1;
+		*left = (size_t)(end - (rec.raw + rec.raw_bytes));
 	}
-	for (i = 0; i + 16 < n; i += 16)
-		memcpy(to + i, from + i, 16);
-	memcpy(to + n - 16, from + n - 16, 16);
+	if (got == 0)
+		*left = 0;
+	c->nline += record_next_line(p->reader) - 1;
+	return got < 0 ? -1 : 0;
 }
 
-static void
-sort_rows(struct rowchunk_parser *p, struct rowchunk *c)
+/* Rows that are plain the quick way, others as they need it.  Where many are
+ * not plain, more and more are taken so without a look at what they are. */
+static int
+take_all(struct rowchunk_parser *p, struct rowchunk *c)
 {
-	const char *from = p->rows.buf;
-	size_t at = 0;
-	char *to;
+	const struct rowquick_out out = {&p->run, &c->groups, &c->classes};
+	char *end = c->text.buf + c->text.end;
+	size_t left = c->text.end - c->text.start, most = 1;
 
-	strbuf_reset(&c->rows);
-	strbuf_reserve(&c->rows, p->rows.len);
-	to = c->rows.buf;
-	for (size_t g = 0; g < c->keys.nentry; g++) {
-		c->group[g].at = at;
-		at += c->group[g].bytes;
+	while (left) {
+		uint64_t nline = 0;
+		size_t took = 0;
+
+		if (p->quick)
+			took = rowquick_take(p->quick, end - left, left, &out,
+					     &nline);
+		c->nline += nline;
+		c->record_bytes += took;
+		left -= took;
+		if (!p->quick)
+			most = SIZE_MAX;
+		else
+			most = nline > QUICK_ROWS ? 1 : 2 * most;
+		if (left && take_records(p, c, end - left, &left, most) < 0)
+			return -1;
 	}
-	for (uint64_t r = 0; r < c->nrow; r++) {
-		struct rowchunk_group *g = &c->group[p->group[r]];
-		uint32_t n = row_u32((const uint8_t *)from);
-
-		copy_row(to + g->at, from, n);
-		g->at += n;
-		from += n;
-	}
-	for (size_t g = 0; g < c->keys.nentry; g++)
-		c->group[g].at -= c->group[g].bytes;
-	c->rows.len = p->rows.len;
-}
-
-static void
-begin(struct rowchunk_parser *p, struct rowchunk *c)
-{
-	c->nrow = 0;
-	c->left_out_label = c->left_out_weight = c->left_out_ragged = 0;
-	c->record_bytes = c->nline = 0;
-	classes_reset(&c->classes);
-	intern_reset(&c->keys);
-	strbuf_reset(&p->rows);
-	p->last = INTERN_NONE;
-	record_reader_set(p->reader, c->text.name, c->text.buf + c->text.start,
-			  c->text.end - c->text.start, 1);
+	return 0;
 }
 
 void
 rowchunk_parse(struct rowchunk_parser *p, struct rowchunk *c)
 {
-	struct record rec;
-	struct error err;
-	int got;
-
 	c->refused = true;
 	if (c->text.too_long)
 		return;
-	begin(p, c);
-	while ((got = record_next(p->reader, &rec, &err)) > 0) {
-		if (take_record(p, c, &rec) < 0)
-			return;
-	}
-	if (got < 0)
+	c->left_out_label = c->left_out_weight = c->left_out_ragged = 0;
+	c->record_bytes = c->nline = 0;
+	classes_reset(&c->classes);
+	rowgroups_reset(&c->groups);
+	rowrun_reset(&p->run);
+	if (take_all(p, c) < 0)
 		return;
-	c->nline = record_next_line(p->reader) - 1;
-	sort_rows(p, c);
+	c->nrow = p->run.nrow;
+	rowrun_sort(&p->run, &c->groups, &c->rows);
 	c->refused = false;
 }

@@ -15,11 +15,7 @@
 #include "data/infer.h"
 #include "data/rowcode.h"
 #include "data/rowparse.h"
-
-/* Rows of one group: the key's number is that in rowchunk.keys. */
-struct rowchunk_group {
-	size_t at, bytes; /* in rowchunk.rows */
-};
+#include "data/rowrun.h"
 
 /* Zeroed is empty. */
 struct rowchunk {
@@ -31,9 +27,7 @@ struct rowchunk {
 	uint64_t record_bytes; /* of all records */
 	uint64_t nline;
 	struct classes classes;	      /* of these rows alone */
-	struct intern keys;	      /* groupkey encodings, as they came */
-	struct rowchunk_group *group; /* [keys.nentry] */
-	size_t group_cap;
+	struct rowgroups groups;
 	struct strbuf rows; /* by group, each in the order they came */
 };
 

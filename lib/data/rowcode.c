@@ -13,23 +13,6 @@ static const size_t CELL_BYTES[] = {[CELL_F32] = 4,
 				    [CELL_PART] = 1,
 				    [CELL_SPARSE] = 4};
 
-#define CACHE_BITS_MIN 6
-#define CACHE_BITS_MAX 14
-
-struct value_slot {
-	uint64_t mix;
-	const char *p; /* the tables' bytes */
-	uint32_t n1;   /* of them, plus one; 0: free */
-	uint32_t number;
-};
-
-/* One slot for each hash: what is met last stays. */
-struct value_cache {
-	struct value_slot *slot; /* [1 << (64 - shift)] */
-	unsigned shift;
-	size_t left; /* misses until it grows */
-};
-
 static enum cell
 cell_of(const struct schema_feature *f)
 {
@@ -122,7 +105,7 @@ rowcode_release(struct rowcode *rc)
 	for (size_t i = 0; rc->values && i < rc->s->nfeature; i++)
 		intern_release(&rc->values[i]);
 	for (size_t i = 0; rc->cache && i < rc->s->nfeature; i++)
-		free(rc->cache[i].slot);
+		valuecache_release(&rc->cache[i]);
 	if (!rc->tables)
 		pthread_mutex_destroy(&rc->lock);
 	free(rc->cell_at);
@@ -167,88 +150,26 @@ find_value(struct rowcode *t, size_t i, const struct typed_value *v,
 	return number;
 }
 
-/* Up to eight bytes as one number, which with n tells them all; of more only
- * the ends and a few between. */
-static inline uint64_t
-mix_of(const char *p, size_t n)
-{
-	uint64_t a, b;
-	uint32_t x, y;
-
-	if (n > 8) {
-		memcpy(&a, p, 8);
-		memcpy(&b, p + n - 8, 8);
-		if (n > 16)
-			a ^= hash64(p + 8, n - 16);
-		return a ^ (b * UINT64_C(0x9e3779b97f4a7c15) >> 7) ^ b << 32;
-	}
-	if (n >= 4) {
-		memcpy(&x, p, 4);
-		memcpy(&y, p + n - 4, 4);
-		return (uint64_t)y << 32 | x;
-	}
-	if (n == 0)
-		return 0;
-	return (uint64_t)(unsigned char)p[0] << 16 |
-	       (uint64_t)(unsigned char)p[n >> 1] << 8 |
-	       (unsigned char)p[n - 1];
-}
-
-static inline struct value_slot *
-slot_of(const struct value_cache *c, uint64_t mix, size_t n)
-{
-	uint64_t x = (mix ^ n) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &c->slot[x >> c->shift];
-}
-
-/* Larger when it has been written over as often as it has slots. */
-static void
-grow_cache(struct value_cache *c)
-{
-	unsigned bits = c->slot ? 64 - c->shift + 2 : CACHE_BITS_MIN;
-
-	c->left = (size_t)1 << bits;
-	if (bits > CACHE_BITS_MAX)
-		return;
-	free(c->slot);
-	c->slot = xcalloc(c->left, sizeof(*c->slot));
-	c->shift = 64 - bits;
-}
-
 static uint32_t
-cache_value(struct rowcode *rc, size_t i, const struct typed_value *v,
-	    uint64_t mix)
+new_number(struct rowcode *rc, size_t i, const struct typed_value *v,
+	   uint64_t mix)
 {
-	struct value_cache *c = &rc->cache[i];
 	struct intern_entry e;
 	uint32_t number = find_value(rc->tables, i, v, &e);
 
-	if (number == INTERN_NONE || v->n >= UINT32_MAX)
-		return number;
-	if (c->left-- == 0)
-		grow_cache(c);
-	*slot_of(c, mix, v->n) = (struct value_slot){
-	    .mix = mix, .p = e.p, .n1 = (uint32_t)v->n + 1, .number = number};
+	if (number != INTERN_NONE)
+		valuecache_put(&rc->cache[i], e.p, e.n, mix, number);
 	return number;
 }
 
-/* Number of the value, or CELL_INLINE. */
-static inline uint32_t
-number_of(struct rowcode *rc, size_t i, const struct typed_value *v)
+uint32_t
+rowcode_number(struct rowcode *rc, size_t i, const struct typed_value *v)
 {
-	const struct value_cache *c = &rc->cache[i];
-	uint64_t mix = mix_of(v->p, v->n);
-	uint32_t number;
+	uint64_t mix = valuecache_mix(v->p, v->n);
+	uint32_t number = valuecache_find(&rc->cache[i], v->p, v->n, mix);
 
-	if (c->slot) {
-		const struct value_slot *s = slot_of(c, mix, v->n);
-
-		if (s->mix == mix && s->n1 == v->n + 1 &&
-		    (v->n <= 8 || same_bytes(s->p, v->p, v->n)))
-			return s->number;
-	}
-	number = cache_value(rc, i, v, mix);
+	if (number == VALUECACHE_NONE)
+		number = new_number(rc, i, v, mix);
 	return number == INTERN_NONE ? CELL_INLINE : number;
 }
 
@@ -261,7 +182,7 @@ add_u32(struct strbuf *sb, uint32_t v)
 static void
 put_category(struct rowcode *rc, size_t i, const struct typed_value *v)
 {
-	uint32_t number = v->missing ? CELL_MISSING : number_of(rc, i, v);
+	uint32_t number = v->missing ? CELL_MISSING : rowcode_number(rc, i, v);
 
 	memcpy(rc->row.buf + rc->cell_at[i], &number, sizeof(number));
 	if (number != CELL_INLINE)

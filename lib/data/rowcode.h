@@ -33,6 +33,7 @@
 #include "data/intern.h"
 #include "data/rowparse.h"
 #include "data/schema.h"
+#include "data/valuecache.h"
 
 #define CELL_MISSING 0xffffffffu
 #define CELL_INLINE 0xfffffffeu
@@ -44,9 +45,6 @@
 
 enum cell { CELL_F32, CELL_F64, CELL_CATEGORY, CELL_PART, CELL_SPARSE };
 
-/* Values one thread has met, by a quick hash: most are met again soon. */
-struct value_cache;
-
 struct rowcode {
 	const struct schema *s;
 	struct rowcode *tables;	   /* whose values these are; NULL: its own */
@@ -57,7 +55,7 @@ struct rowcode {
 	struct strbuf row; /* the row encoded last */
 
 	/* Of one that shares: */
-	struct value_cache *cache; /* [nfeature] */
+	struct valuecache *cache; /* [nfeature] */
 
 	/* Of the one shared: */
 	pthread_mutex_t lock;  /* while values are added */
@@ -77,6 +75,11 @@ void rowcode_release(struct rowcode *rc);
  * row would be longer than 2 GB. */
 int rowcode_put(struct rowcode *rc, const struct typed_row *row, double label,
 		struct error *err);
+
+/* The cell of a value of category i that is not missing: its number, or
+ * CELL_INLINE. */
+uint32_t rowcode_number(struct rowcode *rc, size_t i,
+			const struct typed_value *v);
 
 static inline uint32_t
 row_u32(const uint8_t *p)

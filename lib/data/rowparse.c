@@ -11,6 +11,7 @@
 #include "data/groupkey.h"
 #include "data/labelrule.h"
 #include "data/match.h"
+#include "data/missing.h"
 #include "data/number.h"
 
 #define ABSENT MATCH_ABSENT
@@ -61,9 +62,7 @@ struct rowparse {
 	size_t nmoment;
 	int *moment_of; /* [ncolumn] index, or ABSENT */
 
-	bool empty_missing;
-	uint64_t missing_length[256]; /* by first byte: bit n is set if a
-					 token has min(n, 63) bytes */
+	struct missing missing;
 	struct labelrule labels;
 	bool label_numeric;
 
@@ -163,21 +162,6 @@ note_steps(struct rowparse *p)
 }
 
 static void
-note_missing(struct rowparse *p)
-{
-	for (size_t i = 0; i < p->s->nmissing; i++) {
-		const char *token = p->s->missing[i];
-		size_t n = strlen(token);
-
-		if (n == 0)
-			p->empty_missing = true;
-		else
-			p->missing_length[(unsigned char)token[0]] |=
-			    UINT64_C(1) << (n < 63 ? n : 63);
-	}
-}
-
-static void
 note_group_index(struct rowparse *p)
 {
 	const struct schema *s = p->s;
@@ -196,7 +180,7 @@ rowparse_new(const struct schema *s, const struct record *header,
 
 	p->s = s;
 	p->need = need;
-	note_missing(p);
+	missing_init(&p->missing, s);
 	labelrule_init(&p->labels, s);
 	p->label_numeric = labelrule_numeric(s);
 	if (s->input == INPUT_LIBSVM) {
@@ -305,22 +289,10 @@ field_of(const struct rowparse *p, uint32_t column)
 	return &p->fields[p->field[column]];
 }
 
-static bool
-is_token(const struct rowparse *p, const char *text, size_t n)
-{
-	uint64_t lengths = p->missing_length[(unsigned char)text[0]];
-
-	return (lengths >> (n < 63 ? n : 63) & 1) &&
-	       schema_is_missing(p->s, text, n);
-}
-
 static inline bool
 value_missing(const struct rowparse *p, const struct field *f)
 {
-	if (f->n == 0)
-		return p->empty_missing || f->p == no_field;
-	return p->missing_length[(unsigned char)f->p[0]] &&
-	       is_token(p, f->p, f->n);
+	return missing_is_token(&p->missing, f->p, f->n) || f->p == no_field;
 }
 
 /* What to do with a field that number_*() did not like: 0 if it counts as
@@ -812,7 +784,8 @@ libsvm_label(struct rowparse *p, const struct record *rec,
 
 	row->label_text = text;
 	row->label_bytes = n;
-	if (is_token(p, text, n) && !labelrule_is_positive(p->s, text, n))
+	if (missing_is_token(&p->missing, text, n) &&
+	    !labelrule_is_positive(p->s, text, n))
 		return 0;
 	if (!p->label_numeric)
 		return label_of_class(p, rec, 0, row, err);
