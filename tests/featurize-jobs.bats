@@ -227,11 +227,11 @@ print(json.load(open(sys.argv[1] + "/manifest.json"))["totals"][sys.argv[2]])' \
 	rows 60000 'if (i == 21000) x = "n/a"; if (i == 21001) x = "none"
 		if (i == 59000) x = "\"a\"b"
 		if (i % 10 == 0) c = "\"two\nlines\""' >t.csv
-	same_failure 3 'kp-featurize: t.csv:23101:9: "x": not a number: "n/a" (see --bad-number)' \
+	same_failure 3 'kp-featurize: t.csv:23100:6: "x": not a number: "n/a" (see --bad-number)' \
 		-g g --numeric x t.csv
 	rows 30000 'if (i == 21000) x = "1,2"
 		if (i == 20000) c = "\"two\nlines\""' >t.csv
-	same_failure 3 'kp-featurize: t.csv:21002:16: 6 fields, the header has 5 (see --ragged)' \
+	same_failure 3 'kp-featurize: t.csv:21002:13: 6 fields, the header has 5 (see --ragged)' \
 		-g g t.csv
 	rows 20000 'if (i == 12345) c = "\"a\"b"' >t.csv
 	same_failure 3 'kp-featurize: t.csv:12346:13: text after a closing quote' \
