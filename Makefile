@@ -50,6 +50,10 @@ kernel := $(filter %_kernel.c,$(src))
 plain  := $(filter-out $(kernel),$(src))
 prog   := $(patsubst cmd/%.c,$(B)/bin/%,$(wildcard cmd/*.c))
 bench  := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
+# The peer in C, for comparisons only, where its library is there.
+ifneq ($(shell printf '\043include <linear.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo y),y)
+bench  := $(filter-out %/liblinear_peer,$(bench))
+endif
 unit   := $(patsubst tests/unit/%.c,$(B)/test/%,$(wildcard tests/unit/test_*.c))
 fuzz   := $(patsubst tests/fuzz/%.c,$(F)/%,$(wildcard tests/fuzz/fuzz_*.c))
 obj    := $(plain:%.c=$(B)/%.o) $(foreach i,$(isa),$(kernel:%.c=$(B)/%.$(i).o))
@@ -73,6 +77,10 @@ $(B)/bench/%: $(B)/tests/bench/%.o $(B)/libkp.a
 	@mkdir -p $(@D)
 	$(call short,LD)
 	$Q$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/bench/liblinear_peer: LDLIBS += -llinear
+# What this machine can do, not what any can.
+$(B)/tests/bench/roofline.o: ALL_CFLAGS += -O3 -march=native
 
 $(B)/test/%: $(B)/tests/unit/%.o $(B)/libkp.a
 	@mkdir -p $(@D)

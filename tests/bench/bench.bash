@@ -13,7 +13,8 @@ BENCH=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 SHARED=$BENCH/../../../shared
 : "${KP_BIN:=$BENCH/../../build/bin}"
 : "${RUNS:=3}"
-PATH=$(cd "$KP_BIN" && pwd):$PATH
+KP_BIN=$(cd "$KP_BIN" && pwd) || exit 1
+PATH=$KP_BIN:$PATH
 export LC_ALL=C PATH
 
 skip() {
@@ -88,4 +89,19 @@ logloss() {
 		sum += $col["holdout_rows"] * $col["logloss"]
 	    }
 	    END { printf "%.9f\n", sum / n }'
+}
+
+# CSV of 100,000 groups of 20 rows; rows of a group lie far apart.
+small_groups() {
+	awk 'BEGIN {
+		print "key,x,colour,y"
+		seed = 1
+		for (i = 0; i < 2000000; i++) {
+			seed = (seed * 16807) % 2147483647
+			x = seed / 2147483647
+			printf "g%d,%.4f,%s,%d\n", (i * 7919) % 100000, x,
+			    substr("rgb", 1 + i % 3, 1),
+			    (seed % 1000) / 1000 < x
+		}
+	}'
 }

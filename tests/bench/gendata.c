@@ -5,6 +5,7 @@
  *
  *	gendata dense --rows N --features D [--classes K | --regression]
  *	gendata sparse --rows N --dim D
+ *	gendata clicks --rows N --groups G --values V
  *	gendata lines --bytes SIZE --length L
  *	        [--seed S] [--order none|label|feature]
  *
@@ -21,6 +22,13 @@
  *         of 10 to D values, hashed into 3 .. D; of n values number
  *         floor(n u^3) is drawn, u uniform, so that few are frequent.  The
  *         log-odds of a row are linear in all of them.
+ * clicks  CSV with a header, y,partner,x1,x2,c1,...,c14, as logs of clicks are:
+ *         G partners whose sizes fall as 1, 1/2, 1/3, ...; two numbers, normal;
+ *         14 categories of 10 to V values, evenly on a log scale, that are
+ *         drawn with weights 1, 1/2, 1/3, ....  The log-odds are linear in the
+ *         numbers and the values; each partner has a constant of its own and
+ *         its own opinion of every value beside the common one.  About a
+ *         fifth of the labels are 1.
  * lines   text lines of L bytes, newline included: the number of the line, a
  *         blank, random letters; as many as fit into SIZE.
  *
@@ -48,15 +56,24 @@
 #define FEATURES_MAX 10000
 #define BUFFER (1u << 20)
 #define LINE_MAX_BYTES 65536
-#define FIXED 10000 /* numbers have four decimals */
+#define FIXED 10000	  /* numbers have four decimals */
+#define CLICK_BASE (-1.9) /* log-odds of clicks */
 
 /* What a random number is for: the counter beside the row's. */
-enum use { USE_LABEL = 1, USE_ROW, USE_MEAN, USE_WEIGHT, USE_SLOT };
+enum use {
+	USE_LABEL = 1,
+	USE_ROW,
+	USE_MEAN,
+	USE_WEIGHT,
+	USE_SLOT,
+	USE_GROUP,
+	USE_OPINION
+};
 
 enum order { ORDER_NONE, ORDER_LABEL, ORDER_FEATURE };
 
 struct spec {
-	uint64_t seed, rows, dim, bytes, length;
+	uint64_t seed, rows, dim, bytes, length, groups;
 	size_t nfeature, nclass; /* nclass 0: regression */
 	bool sparse;
 	enum order order;
@@ -267,6 +284,76 @@ make_row(const struct spec *s, uint64_t i, struct row *row)
 		make_dense(s, i, row);
 }
 
+/* --- clicks --- */
+
+/* Number k of n is drawn with a weight of 1 / (k + 1): sum[k] is of all up to
+ * k, so that the last is of all. */
+struct zipf {
+	double *sum;
+	uint64_t n;
+};
+
+static struct zipf
+zipf_new(uint64_t n)
+{
+	struct zipf z = {xcalloc(n, sizeof *z.sum), n};
+	double sum = 0;
+
+	for (uint64_t k = 0; k < n; k++)
+		z.sum[k] = sum += 1 / (double)(k + 1);
+	return z;
+}
+
+static uint64_t
+zipf_draw(const struct zipf *z, double unit)
+{
+	double want = unit * z->sum[z->n - 1];
+	uint64_t first = 0, end = z->n - 1;
+
+	while (first < end) {
+		uint64_t middle = (first + end) / 2;
+
+		if (z->sum[middle] > want)
+			end = middle;
+		else
+			first = middle + 1;
+	}
+	return first;
+}
+
+struct click {
+	uint64_t group, code[FIELDS];
+	double x[2];
+	bool label;
+};
+
+/* What partner and value say about the odds. */
+static double
+click_weight(const struct spec *s, uint64_t group, uint64_t f, uint64_t code)
+{
+	return rng_unit(s->seed, code, USE_WEIGHT, f) - 0.5 +
+	       0.5 * (rng_unit(s->seed, code, USE_OPINION + f, group) - 0.5);
+}
+
+static void
+make_click(const struct spec *s, const struct zipf *groups,
+	   const struct zipf *field, uint64_t i, struct click *c)
+{
+	struct stream r = {.state = rng_u64(s->seed, i, USE_ROW, 0)};
+	double logit = CLICK_BASE;
+
+	c->group = zipf_draw(groups, draw_unit(&r));
+	logit += rng_unit(s->seed, c->group, USE_GROUP, 0) - 0.5;
+	for (int k = 0; k < 2; k++)
+		c->x[k] = draw_normal(&r);
+	logit += 0.5 * c->x[0] - 0.25 * c->x[1];
+	for (uint64_t f = 0; f < FIELDS; f++) {
+		c->code[f] = zipf_draw(&field[f], draw_unit(&r));
+		logit += click_weight(s, c->group, f, c->code[f]);
+	}
+	c->label = draw_unit(&r) < fmath_sigmoid(logit);
+}
+
 /* --- output --- */
 
 static char out[BUFFER];
@@ -433,6 +520,47 @@ make_table(struct spec *s)
 }
 
 static void
+put_click(const struct click *c)
+{
+	reserve(32 * (FIELDS + 4));
+	put_whole(c->label);
+	put_text(",p");
+	put_whole(c->group);
+	for (int k = 0; k < 2; k++) {
+		put(',');
+		put_fixed(c->x[k]);
+	}
+	for (int f = 0; f < FIELDS; f++) {
+		put_text(",v");
+		put_whole(c->code[f]);
+	}
+	put('\n');
+}
+
+static void
+make_clicks(struct spec *s)
+{
+	struct zipf groups = zipf_new(s->groups), field[FIELDS];
+	struct click c;
+
+	set_fields(s);
+	put_text("y,partner,x1,x2");
+	for (uint64_t f = 0; f < FIELDS; f++) {
+		field[f] = zipf_new((uint64_t)s->values[f]);
+		put_text(",c");
+		put_whole(f + 1);
+	}
+	put('\n');
+	for (uint64_t i = 0; i < s->rows; i++) {
+		make_click(s, &groups, field, i, &c);
+		put_click(&c);
+	}
+	for (int f = 0; f < FIELDS; f++)
+		free(field[f].sum);
+	free(groups.sum);
+}
+
+static void
 make_lines(const struct spec *s)
 {
 	static const char letter[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -476,7 +604,7 @@ int
 main(int argc, char **argv)
 {
 	int64_t rows = 1000, features = 28, classes = 2, dim = 1000000,
-		length = 32, seed = 1;
+		length = 32, seed = 1, groups = 280, values = 10000;
 	uint64_t bytes = 1 << 20;
 	bool regression = false;
 	const char *order = "none", *kind;
@@ -487,6 +615,9 @@ main(int argc, char **argv)
 	    {"classes", 0, OPT_INT, &classes, "K", "dense: classes", 2, 1000},
 	    {"regression", 0, OPT_FLAG, &regression, .help = "dense: a number"},
 	    {"dim", 0, OPT_INT, &dim, "D", "sparse: highest index", 100, 1e9},
+	    {"groups", 0, OPT_INT, &groups, "G", "clicks: partners", 1, 1e8},
+	    {"values", 0, OPT_INT, &values, "V", "clicks: of the largest field",
+	     100, 1e8},
 	    {"bytes", 0, OPT_BYTES, &bytes, "SIZE", "lines: at most", 0, 0},
 	    {"length", 0, OPT_INT, &length, "L", "lines: bytes of one", 2,
 	     LINE_MAX_BYTES},
@@ -495,7 +626,7 @@ main(int argc, char **argv)
 	    {"seed", 's', OPT_INT, &seed, "S", "of all randomness", 0, 1e15},
 	    {0}};
 	const struct opt_program prog = {
-	    .usage = "[OPTION...] dense|sparse|lines",
+	    .usage = "[OPTION...] dense|sparse|clicks|lines",
 	    .purpose = "Makes test data of a seed.",
 	    .opt = table,
 	    .operands_min = 1,
@@ -508,6 +639,7 @@ main(int argc, char **argv)
 	s.nfeature = (size_t)features;
 	s.nclass = regression ? 0 : (size_t)classes;
 	s.dim = (uint64_t)dim;
+	s.groups = (uint64_t)groups;
 	s.bytes = bytes;
 	s.length = (uint64_t)length;
 	s.order = order_of(order);
@@ -516,10 +648,14 @@ main(int argc, char **argv)
 		s.nclass = 2;
 	if (s.sparse || strcmp(kind, "dense") == 0)
 		make_table(&s);
-	else if (strcmp(kind, "lines") == 0)
+	else if (strcmp(kind, "clicks") == 0) {
+		s.dim = (uint64_t)values;
+		make_clicks(&s);
+	} else if (strcmp(kind, "lines") == 0)
 		make_lines(&s);
 	else
-		dief(EXIT_USAGE, "not dense, sparse or lines: \"%s\"", kind);
+		dief(EXIT_USAGE, "not dense, sparse, clicks or lines: \"%s\"",
+		     kind);
 	flush();
 	return 0;
 }

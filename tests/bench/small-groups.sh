@@ -3,17 +3,7 @@
 # shellcheck source=tests/bench/bench.bash
 . "$(dirname "$0")/bench.bash"
 
-awk 'BEGIN {
-	print "key,x,colour,y"
-	seed = 1
-	for (i = 0; i < 2000000; i++) {
-		seed = (seed * 16807) % 2147483647
-		x = seed / 2147483647
-		# Rows of a group lie far apart.
-		printf "g%d,%.4f,%s,%d\n", (i * 7919) % 100000, x,
-		    substr("rgb", 1 + i % 3, 1), (seed % 1000) / 1000 < x
-	}
-}' >rows.csv
+small_groups >rows.csv
 
 ulimit -n 64
 for ((i = 0; i < RUNS; i++)); do
