@@ -6,7 +6,8 @@
  *
  * The machine: gigabytes a second read from arrays that fit each cache and from
  * one that fits none, and read and written back; multiplications and additions
- * (no FMA: kp uses none); exp and the logistic link of base/fmath_lanes.
+ * (no FMA: kp uses none); the logistic link, which gives mean and loss, in
+ * either precision.
  *
  * With a DATASET, the passes: nanoseconds for a row at widths 1 to 16, in packs
  * of logistic driven through the learner interface, over the groups of at least
@@ -21,7 +22,8 @@
  *	         of the row and config, from the cache that both fit
  *	compute  the link at its rate, all other operations at theirs
  *
- * --cell says how many bytes a weight or gradient has in the kernel.
+ * --cell says how many bytes a weight or gradient has in the kernel; 4: it
+ * computes in single precision.
  */
 
 #include <math.h>
@@ -29,6 +31,11 @@
 #include "base/fmath_lanes.h"
 #include "groups.h"
 #include "model/glm_view.h"
+#if __has_include("base/fmath_single.h")
+#define SINGLE_LANES 16
+#include "base/fmath_single.h"
+#define HAS_SINGLE
+#endif
 
 #define ROWS_MIN 1000
 #define POINTS 5	/* of training at which passes are timed */
@@ -51,12 +58,16 @@ static volatile double sink;
 enum level { L1, L2, L3, MEMORY, LEVELS };
 
 struct machine {
-	double size[LEVELS];	  /* bytes of the caches; 0: unknown */
-	double read[LEVELS];	  /* bytes a second */
-	double write[LEVELS];	  /* bytes a second read and as many written */
-	double flops;		  /* a second, in double precision */
-	double exp_sec, link_sec; /* a lane */
+	double size[LEVELS];  /* bytes of the caches; 0: unknown */
+	double read[LEVELS];  /* bytes a second */
+	double write[LEVELS]; /* bytes a second read and as many written */
+	double flops[2];      /* a second, in single and double precision */
+	double link_sec[2];   /* a lane; 0: there is none */
 };
+
+typedef float single16 __attribute__((vector_size(64), aligned(64)));
+
+enum { SINGLE, DOUBLE };
 
 /* Something done n times. */
 typedef void work(void *ctx, size_t n);
@@ -123,21 +134,24 @@ update_array(void *ctx, size_t n)
 }
 
 /* Independent chains enough that the units, not their latency, limit. */
-static void
-multiply_add(void *ctx, size_t n)
-{
-	v8d x[12], a = v8d_splat(0.999), b = v8d_splat(1e-3);
-
-	(void)ctx;
-	for (size_t k = 0; k < 12; k++)
-		x[k] = v8d_splat((double)k);
-	while (n--)
-		for (size_t k = 0; k < 12; k++)
-			x[k] = x[k] * a + b;
-	for (size_t k = 1; k < 12; k++)
-		x[0] += x[k];
-	sink = x[0][0];
-}
+#define CHAINS 12
+#define MULTIPLY_ADD(name, vector)                                             \
+	static void name(void *ctx, size_t n)                                  \
+	{                                                                      \
+		vector x[CHAINS], zero = {0};                                  \
+                                                                               \
+		(void)ctx;                                                     \
+		for (size_t k = 0; k < CHAINS; k++)                            \
+			x[k] = zero + (float)k;                                \
+		while (n--)                                                    \
+			for (size_t k = 0; k < CHAINS; k++)                    \
+				x[k] = x[k] * 0.75f + 0.125f;                  \
+		for (size_t k = 1; k < CHAINS; k++)                            \
+			x[0] += x[k];                                          \
+		sink = (double)x[0][0];                                        \
+	}
+MULTIPLY_ADD(multiply_add_double, v8d)
+MULTIPLY_ADD(multiply_add_single, single16)
 
 static void
 exps(void *ctx, size_t n)
@@ -152,7 +166,7 @@ exps(void *ctx, size_t n)
 }
 
 static void
-links(void *ctx, size_t n)
+links_double(void *ctx, size_t n)
 {
 	const struct array *a = ctx;
 	v8d sum = {0}, p, tail;
@@ -164,6 +178,34 @@ links(void *ctx, size_t n)
 		}
 	sink = sum[0];
 }
+
+#ifdef HAS_SINGLE
+static void
+links_single(void *ctx, size_t n)
+{
+	const struct array *a = ctx;
+	v16f sum = {0}, p, tail, z = {0};
+
+	while (n--)
+		for (size_t i = 0; i < a->n; i++) {
+			v16f_logistic(z + (float)(i % 64) / 8, &p, &tail);
+			sum += p + tail;
+		}
+	sink = (double)sum[0];
+}
+
+static void
+sigmoids_single(void *ctx, size_t n)
+{
+	const struct array *a = ctx;
+	v16f sum = {0}, z = {0};
+
+	while (n--)
+		for (size_t i = 0; i < a->n; i++)
+			sum += v16f_sigmoid(z + (float)(i % 64) / 8);
+	sink = (double)sum[0];
+}
+#endif
 
 static struct array
 array_new(size_t bytes)
@@ -217,20 +259,34 @@ measure_memory(struct machine *m)
 		}
 }
 
+static double
+print_rate(const char *what, double sec)
+{
+	printf("%-22s %8.2f ns, %5.2f G/s\n", what, 1e9 * sec, 1e-9 / sec);
+	return sec;
+}
+
 static void
 measure_compute(struct machine *m)
 {
 	struct array a = array_new(8192);
 	double lanes = 8 * (double)a.n;
 
-	m->flops = 2 * 8 * 12 / least_sec(multiply_add, NULL);
-	m->exp_sec = least_sec(exps, &a) / lanes;
-	m->link_sec = least_sec(links, &a) / lanes;
-	printf("double   %8.1f Gflop/s, multiply and add\n", m->flops / 1e9);
-	printf("exp      %8.2f ns, %.2f G/s\n", 1e9 * m->exp_sec,
-	       1e-9 / m->exp_sec);
-	printf("logistic %8.2f ns, %.2f G/s (mean and loss)\n",
-	       1e9 * m->link_sec, 1e-9 / m->link_sec);
+	m->flops[DOUBLE] =
+	    2 * 8 * CHAINS / least_sec(multiply_add_double, NULL);
+	m->flops[SINGLE] =
+	    2 * 16 * CHAINS / least_sec(multiply_add_single, NULL);
+	printf("multiply and add       %8.1f Gflop/s double, %.1f single\n",
+	       m->flops[DOUBLE] / 1e9, m->flops[SINGLE] / 1e9);
+	print_rate("exp, double", least_sec(exps, &a) / lanes);
+	m->link_sec[DOUBLE] = print_rate("mean and loss, double",
+					 least_sec(links_double, &a) / lanes);
+#ifdef HAS_SINGLE
+	m->link_sec[SINGLE] = print_rate(
+	    "mean and loss, single", least_sec(links_single, &a) / (2 * lanes));
+	print_rate("mean alone, single",
+		   least_sec(sigmoids_single, &a) / (2 * lanes));
+#endif
 	free(a.v);
 }
 
@@ -323,6 +379,7 @@ add_roofs(const struct machine *m, const struct group *g, size_t width,
 	double features = (double)v->nhot + (double)v->nnum + entries;
 	double flops = FLOPS_HOT * (double)v->nhot +
 		       FLOPS_NUMERIC * ((double)v->nnum + entries) + FLOPS_ROW;
+	int kind = cell == 4 && m->link_sec[SINGLE] > 0 ? SINGLE : DOUBLE;
 	enum level rows_at = level_of(m, n * row);
 	enum level cells_at = level_of(m, 2 * cell * w * ((double)v->d + 2));
 
@@ -333,7 +390,7 @@ add_roofs(const struct machine *m, const struct group *g, size_t width,
 	s->rows_sec += n * row / m->read[rows_at];
 	s->cells_sec += n * features * cell * w *
 			(1 / m->read[cells_at] + 2 / m->write[cells_at]);
-	s->compute_sec += n * w * (m->link_sec + flops / m->flops);
+	s->compute_sec += n * w * (m->link_sec[kind] + flops / m->flops[kind]);
 }
 
 static void
@@ -411,7 +468,7 @@ main(int argc, char **argv)
 	const struct opt table[] = {
 	    {"param", 0, OPT_LIST, &param, "NAME=VALUES",
 	     "as of kp-plan; 16 configs", 0, 0},
-	    {"cell", 0, OPT_INT, &cell, "BYTES", "of a weight", 4, 8},
+	    {"cell", 0, OPT_INT, &cell, "BYTES", "of a weight: 4 or 8", 4, 8},
 	    {0}};
 	const struct opt_program prog = {.usage = "[OPTION...] [DATASET]",
 					 .purpose = "Measures roofs.",
