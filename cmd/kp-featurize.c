@@ -76,6 +76,8 @@ static const struct opt options[] = {
      "a category of these categories together", 0, 0},
     {"weight", 0, OPT_STRING, &args.o.columns.weight, "COL", "row weights", 0,
      0},
+    {"offset", 0, OPT_STRING, &args.o.columns.offset, "COL",
+     "a known term of each row's margin", 0, 0},
     {"schema", 0, OPT_STRING, &args.schema, "FILE",
      "all of the above and below as in this dataset", 0, 0},
     {NULL, 0, OPT_HEADING, NULL, NULL, "Split", 0, 0},
@@ -354,7 +356,7 @@ set_format(const struct arguments *a, struct schema *s)
 		s->format = (struct record_format){.whole_line = true};
 		s->format.delimiter = ',';
 		refuse_beside_libsvm(a);
-		if (c->label || c->weight || c->split || c->time || c->id.n ||
+		if (c->label || c->weight || c->offset || c->split || c->time || c->id.n ||
 		    c->drop.n || c->numeric.n || c->float64.n ||
 		    c->categorical.n || c->datetime.n)
 			dief(EXIT_USAGE, "--format libsvm has no columns to "
@@ -445,6 +447,7 @@ refuse_beside_schema(const struct arguments *a)
 	} list[] = {
 	    {"label", c->label != NULL},
 	    {"weight", c->weight != NULL},
+	    {"offset", c->offset != NULL},
 	    {"split", c->split != NULL},
 	    {"time", c->time != NULL},
 	    {"group-by", c->group_by.n > 0},

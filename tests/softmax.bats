@@ -239,8 +239,12 @@ train_kinds() {
 	kp-train -q -p 2 --learner softmax data -o run
 	kp-select -q run -o m.kpm >selected
 	kp-predict -q -m m.kpm --split holdout --metrics got rows.csv >scored
-	equal "$(jq -c '[.groups[].metrics.logloss]' got)" \
-	    "$(kp-select --json m.kpm | jq -c '[.groups[].metrics.logloss]')"
+	jq -c 'select(.group and .metrics.logloss) |
+	    [.group, .metrics.logloss]' got >scores
+	grep -q '"a",[0-9]' scores
+	kp-select --json m.kpm | jq -c 'select(.metrics.logloss) |
+	    [.group, .metrics.logloss]' >told
+	diff scores told
 	kp-select -q --show a m.kpm >show
 	grep -q intercept show
 }

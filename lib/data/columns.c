@@ -22,6 +22,7 @@ enum claim {
 	FLOAT64,
 	CATEGORICAL,
 	DATETIME,
+	OFFSET,
 	NCLAIM,
 };
 
@@ -29,12 +30,13 @@ enum claim {
 #define TYPES (BIT(NUMERIC) | BIT(FLOAT64) | BIT(CATEGORICAL) | BIT(DATETIME))
 
 #define SINGLE                                                                 \
-	(BIT(LABEL) | BIT(GROUP_BY) | BIT(WEIGHT) | BIT(SPLIT) | BIT(TIME))
+	(BIT(LABEL) | BIT(GROUP_BY) | BIT(WEIGHT) | BIT(SPLIT) | BIT(TIME) |   \
+	 BIT(OFFSET))
 
 static const char *const option_name[NCLAIM] = {
     "--label",	 "--group-by",	  "--weight",	"--split",
     "--id",	 "--time",	  "--drop",	"--numeric",
-    "--float64", "--categorical", "--datetime",
+    "--float64", "--categorical", "--datetime", "--offset",
 };
 
 /* Options that may name the same column as this one. */
@@ -212,6 +214,7 @@ claim_all(struct naming *m, const struct featurize_columns *c)
 		const char *name;
 	} single[] = {{LABEL, c->label},
 		      {WEIGHT, c->weight},
+		      {OFFSET, c->offset},
 		      {SPLIT, c->split},
 		      {TIME, c->time}};
 
@@ -237,6 +240,7 @@ roles_of(uint32_t claims)
 		uint32_t role;
 	} map[] = {{LABEL, ROLE_LABEL},	  {GROUP_BY, ROLE_GROUP},
 		   {WEIGHT, ROLE_WEIGHT}, {SPLIT, ROLE_SPLIT},
+		   {OFFSET, ROLE_OFFSET},
 		   {ID, ROLE_ID},	  {TIME, ROLE_TIME}};
 	uint32_t roles = 0;
 
@@ -261,13 +265,14 @@ set_type(struct schema_column *col, uint32_t claims, bool all_f64,
 	col->f64 = all_f64 || (claims & BIT(FLOAT64));
 	if (claims & BIT(DATETIME))
 		col->type = COLUMN_DATETIME;
-	else if (claims & (BIT(NUMERIC) | BIT(FLOAT64) | BIT(WEIGHT)))
+	else if (claims & (BIT(NUMERIC) | BIT(FLOAT64) | BIT(WEIGHT) |
+			   BIT(OFFSET)))
 		col->type = COLUMN_NUMERIC;
 	else
 		col->type = COLUMN_CATEGORY;
 	if (col->roles & (ROLE_FEATURE | ROLE_TIME))
 		open->type = !typed;
-	if (col->roles & (ROLE_LABEL | ROLE_WEIGHT | ROLE_TIME))
+	if (col->roles & (ROLE_LABEL | ROLE_WEIGHT | ROLE_TIME | ROLE_OFFSET))
 		col->f64 = true;
 	open->width = (col->roles & ROLE_FEATURE) && !col->f64 &&
 		      (open->type || col->type == COLUMN_NUMERIC);
@@ -369,7 +374,10 @@ add_feature(struct schema *s, size_t column, const char *suffix,
 	memcpy(name, col->name, len);
 	strcpy(name + len, suffix);
 	*f = (struct schema_feature){
-	    .name = name, .column = (uint32_t)column, .part = part};
+	    .name = name,
+	    .column = (uint32_t)column,
+	    .part = part,
+	    .offset = (col->roles & ROLE_OFFSET) != 0};
 	if (col->type == COLUMN_NUMERIC)
 		f->kind = col->f64 ? FEATURE_F64 : FEATURE_F32;
 	else
@@ -388,7 +396,7 @@ columns_features(struct schema *s)
 		return;
 	}
 	for (size_t c = 0; c < s->ncolumn; c++) {
-		if (!(s->column[c].roles & ROLE_FEATURE))
+		if (!(s->column[c].roles & (ROLE_FEATURE | ROLE_OFFSET)))
 			continue;
 		if (s->column[c].type != COLUMN_DATETIME) {
 			add_feature(s, c, "", DT_NONE);

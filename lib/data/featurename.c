@@ -86,6 +86,8 @@ no_category(const struct featurename *in, const struct schema_column *c)
 
 	if (c->roles & ROLE_LABEL)
 		what = "is the label, no feature";
+	else if (c->roles & ROLE_OFFSET)
+		what = "is the offset, no feature";
 	else if (c->roles & ROLE_GROUP)
 		what = "is a grouping column: all of a group have one value";
 	else if ((c->roles & ROLE_FEATURE) && c->type == COLUMN_NUMERIC)

@@ -25,7 +25,7 @@
  * legal (an argument that is the name of a column is that column, commas and
  * all). */
 struct featurize_columns {
-	const char *label, *weight, *split, *time; /* NULL: none */
+	const char *label, *weight, *offset, *split, *time; /* NULL: none */
 	struct opt_list group_by;		   /* one name each */
 	struct opt_list id, drop;
 	struct opt_list numeric, float64, categorical; /* float64: or "all" */

@@ -19,7 +19,7 @@ find_name(const char *const *names, const char *name)
 static bool
 is_needed(const struct schema_column *c, bool all)
 {
-	if (c->roles & (ROLE_FEATURE | ROLE_GROUP))
+	if (c->roles & (ROLE_FEATURE | ROLE_GROUP | ROLE_OFFSET))
 		return true;
 	return all && !(c->roles & ROLE_DROP);
 }

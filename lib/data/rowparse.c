@@ -30,7 +30,14 @@ struct moment {
 
 /* How a feature is read. */
 struct step {
-	enum { STEP_F32, STEP_F64, STEP_CATEGORY, STEP_PART, STEP_CROSS } op;
+	enum {
+		STEP_F32,
+		STEP_F64,
+		STEP_OFFSET,
+		STEP_CATEGORY,
+		STEP_PART,
+		STEP_CROSS
+	} op;
 	uint32_t column;
 	uint32_t field;			/* in the record */
 	const struct typed_value *part; /* STEP_PART: of a moment */
@@ -155,6 +162,8 @@ note_steps(struct rowparse *p)
 			    &p->moment[p->moment_of[f->column]].value[f->part];
 		} else if (f->kind == FEATURE_CATEGORY) {
 			step->op = STEP_CATEGORY;
+		} else if (f->offset) {
+			step->op = STEP_OFFSET;
 		} else {
 			step->op = f->kind == FEATURE_F32 ? STEP_F32 : STEP_F64;
 		}
@@ -575,6 +584,20 @@ read_split(const struct rowparse *p, const struct record *rec, uint8_t *split,
 
 /* --- features --- */
 
+/* Nothing can stand for an offset that is not there. */
+static int
+read_offset(const struct rowparse *p, const struct record *rec, uint32_t column,
+	    double *v, struct error *err)
+{
+	int got = read_f64(p, rec, column, v, err);
+
+	if (got != 0)
+		return got;
+	return record_error(rec, place_of(p, rec, column), err,
+			    "\"%s\": the offset is missing",
+			    p->s->column[column].name);
+}
+
 static int
 read_features(const struct rowparse *p, const struct record *rec,
 	      struct typed_row *row, struct error *err)
@@ -598,6 +621,10 @@ read_features(const struct rowparse *p, const struct record *rec,
 		case STEP_CROSS:
 			cross_value(step->cross, row->value, step->text, v);
 			continue;
+		case STEP_OFFSET:
+			got = read_offset(p, rec, step->column, &v->number,
+					  err);
+			break;
 		case STEP_F32:
 			got = read_f32(p, rec, step->column, &v->number, err);
 			break;

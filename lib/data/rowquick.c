@@ -83,7 +83,8 @@ struct rowquick {
 static bool
 knows(const struct schema *s, const int *field)
 {
-	const uint32_t other = ROLE_WEIGHT | ROLE_SPLIT | ROLE_TIME;
+	const uint32_t other =
+	    ROLE_WEIGHT | ROLE_SPLIT | ROLE_TIME | ROLE_OFFSET;
 
 	if (s->input != INPUT_DELIMITED || s->format.trim || s->positive ||
 	    s->split.by != SPLIT_BY_HASH || s->ncolumn < 2)

@@ -58,13 +58,23 @@ schema_find_column(const struct schema *s, const char *name)
 	return -1;
 }
 
+int
+schema_offset(const struct schema *s)
+{
+	for (size_t i = 0; i < s->nfeature; i++)
+		if (s->feature[i].offset)
+			return (int)i;
+	return -1;
+}
+
 bool
 schema_is_plain(const struct schema *s)
 {
 	for (size_t i = 0; i < s->nfeature; i++) {
 		const struct schema_feature *f = &s->feature[i];
 
-		if (f->ncross || f->own_bits || schema_is_limited(f))
+		if (f->ncross || f->own_bits || schema_is_limited(f) ||
+		    f->offset)
 			return false;
 	}
 	return true;
@@ -155,6 +165,8 @@ check_roles(const struct schema *s, struct error *err)
 		return bad(err, "not one label column");
 	if (count_role(s, ROLE_WEIGHT) > 1)
 		return bad(err, "more than one weight column");
+	if (count_role(s, ROLE_OFFSET) > (s->input == INPUT_DELIMITED))
+		return bad(err, "more than one offset column");
 	if (split != (s->split.by == SPLIT_BY_COLUMN))
 		return bad(err, "split column and split rule disagree");
 	if (time > 1 || (s->split.by == SPLIT_BY_TIME && time == 0))
@@ -226,6 +238,25 @@ check_vocabulary(const struct schema_feature *f, struct error *err)
 			 f->name);
 }
 
+/* A column of that role gives a feature, a number kept as float64. */
+static int
+check_offset(const struct schema *s, struct error *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nfeature; i++) {
+		if (!s->feature[i].offset)
+			continue;
+		n++;
+		if (s->feature[i].kind != FEATURE_F64 || s->feature[i].ncross ||
+		    s->column[s->feature[i].column].roles & ROLE_FEATURE)
+			return bad(err, "an offset that cannot be one");
+	}
+	if (n != count_role(s, ROLE_OFFSET))
+		return bad(err, "offset columns and features disagree");
+	return 0;
+}
+
 static int
 check_features(const struct schema *s, struct error *err)
 {
@@ -249,14 +280,15 @@ check_features(const struct schema *s, struct error *err)
 					 "categories before it",
 					 f->name);
 		if (f->column >= s->ncolumn ||
-		    !(s->column[f->column].roles & ROLE_FEATURE) ||
+		    !(s->column[f->column].roles &
+		      (ROLE_FEATURE | ROLE_OFFSET)) ||
 		    !feature_fits(f, &s->column[f->column]))
 			return error_set(err, EXIT_CORRUPT,
 					 "feature \"%s\" does not fit its "
 					 "column",
 					 f->name);
 	}
-	return 0;
+	return check_offset(s, err);
 }
 
 static int

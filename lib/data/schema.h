@@ -13,6 +13,9 @@
  * NAME gives NAME.month, NAME.weekday, NAME.hour (categories) and NAME.day
  * (float64).  A cross is a category made of two or more that are none
  * themselves (cross.h).  libsvm input has one sparse feature, "x".
+ *
+ * The offset, if there is one, is stored as a float64 feature and never missing,
+ * but no learner sees it as one: it is a known term of each row's margin.
  */
 
 #include <stdbool.h>
@@ -36,6 +39,7 @@ enum column_role { /* bits: --time may also be a --datetime feature */
 		   ROLE_SPLIT = 32,
 		   ROLE_TIME = 64,
 		   ROLE_DROP = 128,
+		   ROLE_OFFSET = 256,
 };
 
 enum column_type { COLUMN_NUMERIC, COLUMN_CATEGORY, COLUMN_DATETIME };
@@ -64,6 +68,7 @@ struct schema_feature {
 	enum feature_kind kind;
 	uint32_t column; /* where it comes from; a cross: its first part */
 	enum datetime_part part;
+	bool offset; /* its column has that role */
 	/* Of a cross, features before it; none of other features. */
 	uint32_t cross[CROSS_PARTS_MAX];
 	uint32_t ncross;
@@ -147,8 +152,8 @@ schema_is_limited(const struct schema_feature *f)
 }
 
 /* Whether readers of the first versions of datasets, streams and bundles know
- * all there is in the schema: it has no crosses, bits or limits of features.
- */
+ * all there is in the schema: it has no offset, and no crosses, bits or limits of
+ * features. */
 bool schema_is_plain(const struct schema *s);
 
 /* What schema_load() demands beyond the form: indices in range, roles, types
@@ -156,6 +161,8 @@ bool schema_is_plain(const struct schema *s);
 int schema_check(const struct schema *s, struct error *err);
 
 bool schema_is_missing(const struct schema *s, const char *p, size_t n);
+/* The feature that is the offset, or -1. */
+int schema_offset(const struct schema *s);
 /* -1 if there is no column, feature of that name. */
 int schema_find_column(const struct schema *s, const char *name);
 

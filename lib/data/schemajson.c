@@ -10,7 +10,8 @@ static const char *const ragged_word[] = {"error", "pad", "skip", NULL};
 static const char *const bad_word[] = {"error", "missing", NULL};
 static const char *const label_word[] = {"leave-out", "error", NULL};
 static const char *const role_word[] = {
-    "feature", "group", "label", "weight", "id", "split", "time", "drop", NULL};
+    "feature", "group", "label", "weight", "id", "split", "time", "drop",
+    "offset", NULL};
 static const char *const type_word[] = {"numeric", "category", "datetime",
 					NULL};
 static const char *const kind_word[] = {"float32", "float64", "category",
@@ -374,6 +375,8 @@ load_feature(struct schema *s, const struct jvalue *v, struct schema_feature *f,
 		return -1;
 	f->kind = (enum feature_kind)kind;
 	f->part = (enum datetime_part)part;
+	f->offset = f->column < s->ncolumn &&
+		    (s->column[f->column].roles & ROLE_OFFSET) != 0;
 	if (load_cross(v, f, err) < 0)
 		return -1;
 	return load_vocabulary(v, f, err);

@@ -184,6 +184,8 @@ add_feature(const struct schema *s, const struct featurize_report *r, size_t i,
 	strbuf_addf(sb, "%-*s %-8s %6.2f %% missing", NAME_MAX_SHOWN,
 		    utf8_quote(f->name, strlen(f->name), text), kind[f->kind],
 		    percent(r->missing[i], r->totals.rows));
+	if (f->offset)
+		strbuf_addstr(sb, ", the offset");
 	if (f->kind == FEATURE_CATEGORY || f->kind == FEATURE_SPARSE) {
 		strbuf_addstr(sb, ", up to ");
 		add_count(sb, r->distinct[i]);

@@ -487,7 +487,8 @@ check_twice(const struct stream *s, const struct record *named,
 		int c = schema_find_column(s->schema, name);
 		bool twice =
 		    f->n && !has_name(named, i, name) && c >= 0 &&
-		    s->schema->column[c].roles & (ROLE_FEATURE | ROLE_GROUP) &&
+		    s->schema->column[c].roles &
+			(ROLE_FEATURE | ROLE_GROUP | ROLE_OFFSET) &&
 		    schema_find_column(s->schema, named->field[i].p) < 0;
 
 		free(name);

@@ -154,14 +154,16 @@ NAME(margin_of)(const struct rows *r, const double *w, bool wide, bool single,
 		for (size_t p = 0; p < PARTS; p++)
 			z[p] += x * b[v->num[k] * PARTS + p];
 	}
-	if (!v->sparse)
-		return;
-	for (size_t e = r->start[i]; e < r->start[i + 1]; e++) {
+	for (size_t e = v->sparse ? r->start[i] : 0;
+	     v->sparse && e < r->start[i + 1]; e++) {
 		double x = single ? (double)r->value32[e] : r->value[e];
 
 		for (size_t p = 0; p < PARTS; p++)
 			z[p] += x * b[r->slot[e] * PARTS + p];
 	}
+	if (r->offset)
+		for (size_t p = 0; p < PARTS; p++)
+			z[p] += r->offset[i];
 }
 
 INLINE void

@@ -8,7 +8,7 @@
  * give the same bits, at every width.
  *
  * The margin of a row is added up in one fixed order: intercept, one-hots in
- * column order, numerics, sparse entries.
+ * column order, numerics, sparse entries, offset.
  */
 
 #include <stddef.h>

@@ -38,6 +38,7 @@ enum reason {
 	REASON_EPOCHS,
 	REASON_NOT_FINITE,
 	REASON_NO_ROWS,
+	REASON_LABEL,
 	REASON_COUNT
 };
 
@@ -49,6 +50,7 @@ static const char *const reason_text[REASON_COUNT] = {
     "epochs used up",
     "not finite",
     "no training rows",
+    "a label is below 0",
 };
 
 struct lane {
@@ -156,16 +158,22 @@ static void
 start_lane(struct pack *p, size_t lane, const struct config *c)
 {
 	struct lane *l = p->lane[lane] = xcalloc(1, sizeof *l);
-	double start = p->view->intercept ? loss_start(p->kind, p->facts) : 0;
+	double mean = p->view->offset_mean;
+	double start = mean;
 
+	if (p->view->intercept)
+		start = loss_start(p->kind, p->facts);
 	l->config = c;
 	l->status = LANE_STEP;
 	l->loss = l->objective = NAN;
 	l->delta = p->kind == LOSS_HUBER ? c->value[GLM_DELTA] : 0;
-	l->bound = loss_first_bounds(p->kind, p->facts, start, l->delta);
+	l->bound = loss_first_bounds(
+	    p->kind, p->facts,
+	    fabs(start - mean) + p->view->offset_bound, l->delta);
 	l->start = start;
 	if (p->view->intercept)
-		p->w[glm_view_intercept(p->view) * p->width + lane] = start;
+		p->w[glm_view_intercept(p->view) * p->width + lane] =
+		    start - mean;
 }
 
 static void
@@ -331,6 +339,19 @@ add_curvature(const struct pack *p, const struct rows *r, struct partial *t)
 	}
 }
 
+/* Poisson has no likelihood for a label below 0: an infinite loss, although the
+ * sum is finite. */
+static void
+mark_labels(const struct pack *p, const struct rows *r, struct partial *t)
+{
+	bool below = false;
+
+	for (size_t i = 0; i < r->n; i++)
+		below |= r->label[i] < 0;
+	for (size_t i = 0; below && i < p->n; i++)
+		t->loss_max[i] = INFINITY;
+}
+
 void
 glm_pack_accumulate(const struct pack *p, const struct rows *r,
 		    struct partial *t)
@@ -359,6 +380,8 @@ glm_pack_accumulate(const struct pack *p, const struct rows *r,
 				     .residual_max = t->residual_max,
 				     .loss_max = t->loss_max,
 				 });
+	if (p->kind == LOSS_POISSON)
+		mark_labels(p, r, t);
 	if (p->wants_moments)
 		gram_add(p->gram, r, 0, r->n, NULL,
 			 glm_partial_moments(t, &t->shared));
@@ -470,7 +493,11 @@ check_bounds(struct pack *p, size_t lane, const struct partial *t)
 	/* A NaN may have been passed over by a maximum, never by a sum. */
 	if (!isfinite(intercept) || !isfinite(t->sum[lane]) ||
 	    !(max.residual <= POW2_MAX) || !(max.loss <= POW2_MAX)) {
-		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
+		end_lane(l, LANE_DIVERGED,
+			 p->kind == LOSS_POISSON && isinf(max.loss) &&
+				 isfinite(t->sum[lane])
+			     ? REASON_LABEL
+			     : REASON_NOT_FINITE);
 		return false;
 	}
 	if (loss_bounds_loose(p->kind, l->bound, max)) {

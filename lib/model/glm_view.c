@@ -164,6 +164,15 @@ add_sparse(struct view *v, uint32_t i, const struct feature_facts *f, double n)
 	v->sparse = true;
 }
 
+static void
+set_offset(struct view *v, const struct feature_facts *f)
+{
+	double low = fabs(f->min), high = fabs(f->max);
+
+	v->offset_mean = f->mean;
+	v->offset_bound = low > high ? low : high;
+}
+
 struct view *
 glm_view_new(const struct schema *s, const struct group_facts *f,
 	     bool standardize, bool intercept, struct error *err)
@@ -172,8 +181,10 @@ glm_view_new(const struct schema *s, const struct group_facts *f,
 	double n = f->rows[PART_TRAIN] ? (double)f->rows[PART_TRAIN] : 1;
 	uint64_t d = 0;
 
+	v->offset = schema_offset(s);
 	for (size_t i = 0; i < s->nfeature; i++)
-		d += count_slots(s->feature[i].kind, &f->feature[i]);
+		if ((int)i != v->offset)
+			d += count_slots(s->feature[i].kind, &f->feature[i]);
 	if (d > SLOTS_MAX) {
 		error_set(err, EXIT_DATA, "more than %u features in a group",
 			  SLOTS_MAX);
@@ -193,7 +204,9 @@ glm_view_new(const struct schema *s, const struct group_facts *f,
 	v->num = arena_calloc(&v->arena, s->nfeature, sizeof *v->num);
 	v->feature = arena_calloc(&v->arena, s->nfeature, sizeof *v->feature);
 	for (uint32_t i = 0; i < s->nfeature; i++)
-		if (is_numeric(s->feature[i].kind))
+		if ((int)i == v->offset)
+			set_offset(v, &f->feature[i]);
+		else if (is_numeric(s->feature[i].kind))
 			add_numeric(v, i, &f->feature[i], n);
 		else if (s->feature[i].kind == FEATURE_CATEGORY)
 			add_category(v, i, &f->feature[i], n);
@@ -237,6 +250,7 @@ glm_rows_free(struct rows *r)
 	free(r->value32);
 	free(r->label);
 	free(r->weight);
+	free(r->offset);
 	free(r->start);
 	free(r->slot);
 	free(r->value);
@@ -283,6 +297,8 @@ reserve_rows(struct rows *r, size_t need)
 		r->num = xreallocarray(r->num, need, v->nnum * sizeof *r->num);
 	r->label = xreallocarray(r->label, need, sizeof *r->label);
 	r->weight = xreallocarray(r->weight, need, sizeof *r->weight);
+	if (v->offset >= 0)
+		r->offset = xreallocarray(r->offset, need, sizeof *r->offset);
 	if (v->sparse) {
 		bool fresh = !r->start;
 
@@ -442,6 +458,11 @@ add_picked(struct rows *r, const struct block *b, uint32_t n)
 		const struct view_feature *vf = &v->feature[f];
 		const struct block_column *c = &b->column[f];
 
+		if ((int)f == v->offset) {
+			for (uint32_t k = 0; k < n; k++)
+				r->offset[r->n + k] = c->f64[r->pick[k]];
+			continue;
+		}
 		switch (v->schema->feature[f].kind) {
 		case FEATURE_F32:
 		case FEATURE_F64:
@@ -527,6 +548,8 @@ copy_row(struct rows *r, const struct rows *from, uint64_t i)
 		       nnum * sizeof *r->num);
 	r->label[r->n] = from->label[i];
 	r->weight[r->n] = from->weight[i];
+	if (r->offset)
+		r->offset[r->n] = from->offset[i];
 	if (r->view->sparse)
 		copy_entries(r, from, i);
 	r->n++;
@@ -564,6 +587,8 @@ glm_rows_bytes(const struct rows *r)
 		       : v->nnum * sizeof *r->num) +
 	    2 * sizeof(double);
 
+	if (v->offset >= 0)
+		row += sizeof *r->offset;
 	if (v->sparse)
 		row += sizeof *r->start;
 	return r->cap * row + r->slot_cap * sizeof *r->slot +

@@ -16,6 +16,8 @@
  *	          `standardize` divided by the sd over all training rows, zeros
  *	          included, but not centred, so that zeros stay zeros
  *
+ * The offset, where the schema has one, has no slot: rows hold it beside.
+ *
  * Slots 0 .. d-1 are features, d the intercept, d+1 nothing: a value without
  * a slot of its own (not in training rows, unseen, missing without a level)
  * points there, its weight is 0 and its gradient is thrown away.
@@ -61,6 +63,8 @@ struct view {
 	uint32_t nnum;	      /* numeric values of a row */
 	bool sparse;	      /* there is a sparse feature */
 	bool wide;	      /* slot numbers need 32 bits */
+	int offset;	      /* feature of the schema, -1: none */
+	double offset_mean, offset_bound; /* of training rows; |offset| */
 	struct view_slot *of; /* [d] */
 	uint32_t *num;	      /* [nnum] their slots */
 	double *bound;	/* [d] largest |x| of training rows, after the view */
@@ -98,6 +102,7 @@ struct rows {
 	float *num32; /* [n][stride32] */
 	size_t stride32;
 	double *label, *weight;
+	double *offset; /* NULL if view has none */
 	uint64_t *start; /* [n + 1] sparse entries, NULL if view has none */
 	uint32_t *slot;
 	double *value; /* or, as num32, value32 */

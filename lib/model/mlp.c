@@ -69,9 +69,11 @@ static const struct learner_param params[MLP_PARAM_COUNT] = {
 static int
 check_task(const struct schema *s, struct error *err)
 {
-	(void)s;
-	(void)err;
-	return 0;
+	if (schema_offset(s) < 0)
+		return 0;
+	return error_set(err, EXIT_USAGE,
+			 "mlp cannot use an offset (see --offset of "
+			 "kp-featurize)");
 }
 
 static int

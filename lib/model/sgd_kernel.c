@@ -149,6 +149,7 @@ struct target {
 	float sign;    /* others: of the gradient, where the loss has one */
 	int32_t flip;  /* others: sign bit, if the label is 1 */
 	double weight; /* mean 1 */
+	float offset;  /* that the margin lacks, where there are any */
 };
 
 INLINE struct target
@@ -160,8 +161,13 @@ target_of(const struct sgd_run *s, size_t i)
 	if (s->weighted)
 		t.weight = s->rows->weight[i] * s->mass;
 	if (s->loss == LOSS_SQUARED || s->loss == LOSS_QUANTILE) {
+		/* An offset is as good as a label that is less. */
+		if (s->rows->offset)
+			y -= s->rows->offset[i];
 		t.y = (float)(y - s->center);
 	} else {
+		if (s->rows->offset)
+			t.offset = (float)s->rows->offset[i];
 		t.sign = y > 0 ? -1 : 1;
 		t.flip = y > 0 ? SIGN_BIT : 0;
 	}
@@ -448,6 +454,8 @@ NAME(slopes)(const struct sgd_run *s, struct NAME(lanes) * l, size_t first,
 		struct target t = target_of(s, s->order[first + k]);
 		float signed_weight = t.sign * (float)t.weight;
 
+		if (s->rows->offset)
+			((float *)at)[k] += t.offset;
 		memcpy((float *)y + k, &t.y, sizeof t.y);
 		memcpy((int32_t *)flip + k, &t.flip, sizeof t.flip);
 		memcpy((float *)of + k, &signed_weight, sizeof(float));

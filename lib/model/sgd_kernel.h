@@ -58,7 +58,8 @@ struct sgd_run {
 	size_t hot, d; /* see above */
 	float *w;      /* the table */
 	float *g;      /* gradients, the same shape; gradient(), descend() */
-	float *margin; /* [n][width] before the step; learn(): NULL is legal,
+	float *margin; /* [n][width] before the step, less center and offset;
+			  learn(): NULL is legal,
 			  others: room for as much again behind it */
 	const float *rate; /* [width] step size; of a mini-batch: / its rows */
 	float share;	   /* gradient(): that a row counts as */

@@ -179,18 +179,24 @@ NAME(judge)(const struct sgd_run *s, const struct target *at, const CELL *z,
 
 	l->weight[j] = at->weight;
 #if LANES == 1
-	VECTOR r, v;
+	VECTOR r, v, m = zero + *z;
 
+	if (s->rows->offset)
+		m += at->offset;
 	NAME(link)
-	(s->loss, s->tau, zero + at->y, (MASK)zero ^ at->flip, zero + *z, &r,
-	 &v);
+	(s->loss, s->tau, zero + at->y, (MASK)zero ^ at->flip, m, &r, &v);
 	*slope = r[0];
 	l->values[j][0] = v[0];
 #else
-	for (size_t p = 0; p < PARTS; p++)
+	for (size_t p = 0; p < PARTS; p++) {
+		VECTOR m = z[p];
+
+		if (s->rows->offset)
+			m += at->offset;
 		NAME(link)
-	(s->loss, s->tau, zero + at->y, (MASK)zero ^ at->flip, z[p], &slope[p],
-	 &l->values[j][p]);
+		(s->loss, s->tau, zero + at->y, (MASK)zero ^ at->flip, m,
+		 &slope[p], &l->values[j][p]);
+	}
 #endif
 }
 

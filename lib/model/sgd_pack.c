@@ -184,7 +184,8 @@ sgd_pack_new(const struct pack_spec *spec, const struct sgd_setup *setup)
 	p->every = average_every(p, p->batch * (spec->times ? spec->times : 1));
 	if (p->view->intercept && p->kind != LOSS_HINGE &&
 	    p->kind != LOSS_SQUARED_HINGE)
-		p->start = loss_start(p->kind, p->facts);
+		p->start = loss_start(p->kind, p->facts) -
+			   p->view->offset_mean;
 	/* Labels far from 0 would leave float32 few digits. */
 	if (p->kind == LOSS_SQUARED || p->kind == LOSS_QUANTILE)
 		p->center = p->start;
@@ -576,6 +577,14 @@ sgd_lanes_weigh(const struct sgd_run *run, double *mass)
 		*mass += run->rows->weight[run->order[k]] * run->mass;
 }
 
+static double
+offset_of(const struct sgd_run *run, size_t k)
+{
+	const double *offset = run->rows->offset;
+
+	return offset ? offset[run->order[k]] : 0;
+}
+
 /* Margins of the run's rows to predictions pred[lane][n]. */
 static void
 put_predictions(const struct pack *p, const struct sgd_run *run, double *pred,
@@ -591,7 +600,7 @@ put_predictions(const struct pack *p, const struct sgd_run *run, double *pred,
 				m = 64;
 			for (size_t k = 0; k < m; k++)
 				mean[k] =
-				    p->center +
+				    p->center + offset_of(run, first + k) +
 				    (double)
 					run->margin[(first + k) * p->width + i];
 			p->scorer->mean(p->kind, mean, m);

@@ -72,6 +72,11 @@ static const struct learner_param params[SOFTMAX_PARAM_COUNT] = {
 static int
 check_task(const struct schema *s, struct error *err)
 {
+	if (schema_offset(s) >= 0)
+		return error_set(err, EXIT_USAGE,
+				 "softmax cannot use an offset, which would be "
+				 "the same for all classes (see --offset of "
+				 "kp-featurize)");
 	if (s->task == TASK_MULTICLASS)
 		return 0;
 	return error_set(err, EXIT_USAGE,

@@ -56,7 +56,7 @@ case_job(struct job *j, const struct loss_case *c, struct toy *t, size_t n)
 
 struct textbook {
 	size_t n, p; /* rows, variables; the intercept is the last */
-	long double *x, *y, *weight;
+	long double *x, *y, *weight, *offset;
 	long double l2, delta, mass;
 	enum loss kind;
 };
@@ -71,6 +71,7 @@ textbook_of(const struct job *j, const struct loss_case *c)
 	b.x = calloc(b.n * b.p, sizeof *b.x);
 	b.y = calloc(b.n, sizeof *b.y);
 	b.weight = calloc(b.n, sizeof *b.weight);
+	b.offset = calloc(b.n, sizeof *b.offset);
 	b.l2 = job_get(j, 0, "l2");
 	b.delta = c->kind == LOSS_HUBER ? job_get(j, 0, "delta") : 0;
 	for (size_t i = 0; i < b.n; i++) {
@@ -78,6 +79,7 @@ textbook_of(const struct job *j, const struct loss_case *c)
 
 		b.y[i] = r->label[i];
 		b.weight[i] = r->weight[i];
+		b.offset[i] = r->offset ? r->offset[i] : 0;
 		b.mass += r->weight[i];
 		for (size_t k = 0; k < v->nhot; k++)
 			if (r->hot16[i * v->nhot + k] < v->d)
@@ -95,6 +97,7 @@ textbook_release(struct textbook *b)
 	free(b->x);
 	free(b->y);
 	free(b->weight);
+	free(b->offset);
 }
 
 /* Loss of a row, its slope and curvature by z. */
@@ -148,7 +151,7 @@ textbook_objective(const struct textbook *b, const long double *w,
 		h[k] = k % (p + 1) == 0 ? b->l2 + 1e-15L : 0;
 	for (size_t i = 0; i < b->n; i++) {
 		const long double *x = b->x + i * p;
-		long double z = 0, slope, curvature, of = b->weight[i] / b->mass;
+		long double z = b->offset[i], slope, curvature, of = b->weight[i] / b->mass;
 
 		for (size_t k = 0; k < p; k++)
 			z += x[k] * w[k];
@@ -435,6 +438,55 @@ states(void)
 
 /* What is predicted is what was scored, and of poisson it is exp. */
 static void
+offsets(void)
+{
+	for (size_t k = 0; k < CASES; k++) {
+		struct textbook b;
+		struct toy t;
+		struct job j, cut;
+		double least;
+
+		case_toy(&t, &cases[k], plain);
+		t.schema.feature[3].offset = true;
+		for (uint32_t r = 0; r < plain.nrow; r++)
+			t.block.column[3].f64[r] = 0.7 * (r % 11) - 2;
+		toy_refresh(&t);
+		case_job(&j, &cases[k], &t, 1);
+		job_set(&j, 0, "tolerance", 1e-12);
+		cut = j;
+		job_run(&j);
+		CHECK_INT(j.report[0].status, LANE_CONVERGED);
+		b = textbook_of(&j, &cases[k]);
+		least = (double)textbook_minimum(&b);
+		CHECK_NEAR(j.report[0].objective, least, 1e-9 * fabs(least));
+		textbook_release(&b);
+		job_end(&j);
+		job_cuts_do_not_matter(&cut, 10);
+		toy_release(&t);
+	}
+}
+
+static void
+labels_below_0(void)
+{
+	struct toy t;
+	struct job j;
+
+	case_toy(&t, &cases[3], plain);
+	for (uint32_t r = 0; r < plain.nrow; r++)
+		if (toy_is_train(&t, r)) {
+			t.block.label[r] = -1;
+			break;
+		}
+	case_job(&j, &cases[3], &t, 2);
+	job_run(&j);
+	CHECK_INT(j.report[1].status, LANE_DIVERGED);
+	CHECK_STR(j.report[1].reason, "a label is below 0");
+	job_end(&j);
+	toy_release(&t);
+}
+
+static void
 predictions(void)
 {
 	for (size_t k = 0; k < CASES; k++) {
@@ -647,6 +699,8 @@ main(void)
 	check_run("how rows are cut does not matter", cuts);
 	check_run("neither pack width nor instruction set matters", widths);
 	check_run("a lane goes on from its state", states);
+	check_run("an offset is a known term of the margin", offsets);
+	check_run("poisson refuses labels below 0", labels_below_0);
 	check_run("what is predicted was scored", predictions);
 	check_run("optima are those of the oracles", oracles);
 	check_run("separable data end with finite weights", separable);

@@ -238,7 +238,8 @@ reference_new(const struct job *j, size_t lane)
 	r.power1 = r.power2 = 1;
 	if ((r.kind <= LOSS_SQUARED || r.kind == LOSS_QUANTILE) &&
 	    j->view->intercept)
-		r.w[r.d] = loss_start(r.kind, &j->toy->facts);
+		r.w[r.d] =
+		    loss_start(r.kind, &j->toy->facts) - j->view->offset_mean;
 	return r;
 }
 
@@ -280,6 +281,8 @@ each_value(struct reference *r, size_t i, bool scatter, double by)
 		for (size_t e = rows->start[i]; e < rows->start[i + 1]; e++)
 			VALUE(rows->slot[e], (double)rows->value32[e]);
 #undef VALUE
+	if (rows->offset)
+		z += rows->offset[i];
 	return z;
 }
 
@@ -517,7 +520,7 @@ reweigh(struct toy *t)
 }
 
 static void
-compare_all(size_t batch, enum sgd_average average, bool weighted)
+compare_all(size_t batch, enum sgd_average average, bool weighted, bool offset)
 {
 	for (size_t k = 0; k < sizeof task_of / sizeof *task_of; k++) {
 		struct toy t;
@@ -530,6 +533,7 @@ compare_all(size_t batch, enum sgd_average average, bool weighted)
 						    .nvalue = 20});
 		if (weighted)
 			reweigh(&t);
+		t.schema.feature[3].offset = offset;
 		for (size_t v = 0; v < VARIANTS; v++) {
 			struct job j;
 
@@ -559,27 +563,34 @@ compare_all(size_t batch, enum sgd_average average, bool weighted)
 static void
 single_rows(void)
 {
-	compare_all(1, SGD_LAST, false);
+	compare_all(1, SGD_LAST, false, false);
+}
+
+static void
+offsets(void)
+{
+	compare_all(1, SGD_LAST, false, true);
+	compare_all(7, SGD_LAST, true, true);
 }
 
 static void
 small_batches(void)
 {
-	compare_all(7, SGD_LAST, false);
+	compare_all(7, SGD_LAST, false, false);
 }
 
 static void
 averages(void)
 {
-	compare_all(1, SGD_AVERAGE_EPOCH, false);
-	compare_all(7, SGD_AVERAGE_EPOCH, false);
+	compare_all(1, SGD_AVERAGE_EPOCH, false, false);
+	compare_all(7, SGD_AVERAGE_EPOCH, false, false);
 }
 
 static void
 row_weights(void)
 {
-	compare_all(1, SGD_LAST, true);
-	compare_all(7, SGD_LAST, true);
+	compare_all(1, SGD_LAST, true, false);
+	compare_all(7, SGD_LAST, true, false);
 }
 
 /* Weights that are used once in thousands of steps, averages of few of many
@@ -1180,6 +1191,7 @@ main(void)
 	check_run("batches equal a plain reference", small_batches);
 	check_run("averages equal those of a plain reference", averages);
 	check_run("row weights equal those of a plain reference", row_weights);
+	check_run("offsets equal those of a plain reference", offsets);
 	check_run("each optimiser follows PyTorch step by step",
 		  follows_pytorch);
 	check_run("a feature seen once in thousands of rows is shrunk exactly",
