@@ -4,10 +4,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "base/mem.h"
 
 #define CHUNK_MIN_BYTES ((size_t)1 << 10)
 #define CHUNK_MAX_BYTES ((size_t)1 << 20)
+/* An arena so large goes on in chunks of whole huge pages, which take far
+ * fewer page faults. */
+#define LARGE_BYTES ((size_t)16 << 20)
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 struct arena_chunk {
 	struct arena_chunk *older;
@@ -16,17 +21,33 @@ struct arena_chunk {
 	alignas(16) unsigned char bytes[];
 };
 
+/* NULL if there is none to be had. */
+static struct arena_chunk *
+huge_chunk(void)
+{
+	void *p;
+
+	if (posix_memalign(&p, HUGE_PAGE_BYTES, HUGE_PAGE_BYTES) != 0)
+		return NULL;
+	madvise(p, HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+	return p;
+}
+
 static void
 add_chunk(struct arena *a, size_t need)
 {
 	size_t size = a->chunk ? a->chunk->size * 2 : CHUNK_MIN_BYTES;
-	struct arena_chunk *c;
+	struct arena_chunk *c = NULL;
 
 	if (size > CHUNK_MAX_BYTES)
 		size = CHUNK_MAX_BYTES;
 	if (size < need)
 		size = need;
-	c = xmalloc(sizeof(*c) + size);
+	if (a->held_bytes >= LARGE_BYTES &&
+	    size < HUGE_PAGE_BYTES - sizeof(*c) && (c = huge_chunk()))
+		size = HUGE_PAGE_BYTES - sizeof(*c);
+	if (!c)
+		c = xmalloc(sizeof(*c) + size);
 	c->older = a->chunk;
 	c->size = size;
 	c->used = 0;

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 
 #define OUTFILE_BUFFER_BYTES ((size_t)1 << 20)
+#define BEGIN_BYTES ((uint64_t)4 << 20)
 
 struct outfile {
 	int fd;
@@ -22,6 +23,7 @@ struct outfile {
 	char *buffer;
 	size_t n;	/* bytes in buffer */
 	uint64_t total; /* bytes in all */
+	uint64_t begun; /* bytes the system was told to write */
 };
 
 static void
@@ -115,6 +117,19 @@ outfile_open(const char *path, struct error *err)
 	return f;
 }
 
+/* A file that will be fsynced is better written meanwhile. */
+static void
+begin_writing(struct outfile *f)
+{
+	uint64_t n = f->total - f->n - f->begun;
+
+	if (!f->tmp || n < BEGIN_BYTES)
+		return;
+	sync_file_range(f->fd, (off_t)f->begun, (off_t)n,
+			SYNC_FILE_RANGE_WRITE);
+	f->begun += n;
+}
+
 static int
 outfile_flush(struct outfile *f, struct error *err)
 {
@@ -127,9 +142,12 @@ outfile_flush(struct outfile *f, struct error *err)
 int
 outfile_write(struct outfile *f, const void *p, size_t n, struct error *err)
 {
+	if (n > OUTFILE_BUFFER_BYTES - f->n) {
+		if (outfile_flush(f, err) < 0)
+			return -1;
+		begin_writing(f);
+	}
 	f->total += n;
-	if (n > OUTFILE_BUFFER_BYTES - f->n && outfile_flush(f, err) < 0)
-		return -1;
 	if (n >= OUTFILE_BUFFER_BYTES)
 		return io_write_all(f->fd, p, n, f->path, err);
 	if (n)
@@ -219,6 +237,22 @@ outfile_commit(struct outfile *f, struct error *err)
 fail:
 	outfile_drop(f);
 	return -1;
+}
+
+int
+outfile_place(struct outfile *f, struct error *err)
+{
+	if (outfile_flush(f, err) < 0) {
+		outfile_drop(f);
+		return -1;
+	}
+	if (take_name(f) < 0) {
+		error_sys(err, "%s", f->path);
+		outfile_drop(f);
+		return -1;
+	}
+	outfile_free(f);
+	return 0;
 }
 
 void

@@ -28,6 +28,9 @@ uint64_t outfile_tell(const struct outfile *f); /* bytes written so far */
 int outfile_settle(struct outfile *f, struct error *err);
 /* Flush, fsync, rename, fsync of the folder; frees f whatever happens. */
 int outfile_commit(struct outfile *f, struct error *err);
+/* Flush and rename only; frees f whatever happens.  For files in a folder
+ * whose outdir_commit() will fsync them all. */
+int outfile_place(struct outfile *f, struct error *err);
 /* Removes what was written; NULL is legal. */
 void outfile_drop(struct outfile *f);
 

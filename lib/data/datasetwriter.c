@@ -146,7 +146,7 @@ close_block_file(struct dataset_writer *w, struct error *err)
 	struct outfile *f = w->blocks;
 
 	w->blocks = NULL;
-	return f ? outfile_commit(f, err) : 0;
+	return f ? outfile_place(f, err) : 0;
 }
 
 static int
@@ -249,7 +249,7 @@ write_file(struct dataset_writer *w, const char *base,
 		outfile_drop(f);
 		return -1;
 	}
-	return outfile_commit(f, err);
+	return outfile_place(f, err);
 }
 
 static void
@@ -320,7 +320,7 @@ dataset_writer_commit(struct dataset_writer *w, const struct schema *s,
 	if (check_group_is_whole(w, err) < 0)
 		goto out;
 	w->groups = NULL;
-	if (outfile_commit(groups, err) < 0 || close_block_file(w, err) < 0 ||
+	if (outfile_place(groups, err) < 0 || close_block_file(w, err) < 0 ||
 	    write_tables(w, s, totals, err) < 0 ||
 	    outdir_commit(w->tmp.buf, w->path, err) < 0)
 		goto out;

@@ -162,7 +162,7 @@ visit_rows(struct gather *g, batch_visitor *visit, struct error *err)
 static inline double
 label_of(const struct gather *g, const uint8_t *row)
 {
-	double label = row_f64(row + ROW_LABEL_AT);
+	double label = row_label(g->rc, row);
 
 	return g->class_number ? g->class_number[(size_t)label] : label;
 }

@@ -37,35 +37,6 @@ labelrule_numeric(const struct schema *s)
 	return s->task == TASK_REGRESSION || s->positive_op != OP_NONE;
 }
 
-static bool
-holds(enum threshold_op op, double x, double bound)
-{
-	switch (op) {
-	case OP_GT:
-		return x > bound;
-	case OP_GE:
-		return x >= bound;
-	case OP_LT:
-		return x < bound;
-	case OP_LE:
-		return x <= bound;
-	case OP_EQ:
-		return x == bound;
-	case OP_NE:
-		return x != bound;
-	default:
-		return false;
-	}
-}
-
-double
-labelrule_of_number(const struct schema *s, double v)
-{
-	return s->positive_op == OP_NONE
-		   ? v
-		   : holds(s->positive_op, v, s->positive_number);
-}
-
 static int
 compare_class(const char *name, const char *text, size_t n)
 {

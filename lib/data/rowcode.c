@@ -54,9 +54,11 @@ static void
 lay_out(struct rowcode *rc)
 {
 	const struct schema *s = rc->s;
-	size_t at = ROW_LABEL_AT + 8;
+	size_t at;
 
 	strbuf_init(&rc->row);
+	rc->label_byte = s->nclass > 0 && s->nclass <= UINT8_MAX + 1;
+	at = ROW_LABEL_AT + (rc->label_byte ? 1 : sizeof(double));
 	rc->cell_at = xcalloc(s->nfeature + 1, sizeof(*rc->cell_at));
 	rc->cell = xcalloc(s->nfeature + 1, sizeof(*rc->cell));
 	if (has_role(s, ROLE_WEIGHT)) {
@@ -72,8 +74,9 @@ lay_out(struct rowcode *rc)
 		rc->cell[i] = cell_of(&s->feature[i]);
 		at += CELL_BYTES[rc->cell[i]];
 	}
-	rc->fixed_bytes = at;
-	strbuf_reserve(&rc->row, at);
+	rc->fixed_bytes = at < ROW_MIN_BYTES ? ROW_MIN_BYTES : at;
+	strbuf_reserve(&rc->row, rc->fixed_bytes);
+	memset(rc->row.buf, 0, rc->fixed_bytes);
 }
 
 void
@@ -242,10 +245,9 @@ rowcode_put(struct rowcode *rc, const struct typed_row *row, double label,
 	struct strbuf *sb = &rc->row;
 	uint32_t length;
 
-	sb->len = rc->fixed_bytes; /* every byte of it is set below */
-	memset(sb->buf + ROW_SPLIT_AT, 0, ROW_LABEL_AT - ROW_SPLIT_AT);
+	sb->len = rc->fixed_bytes;
 	sb->buf[ROW_SPLIT_AT] = (char)row->split;
-	memcpy(sb->buf + ROW_LABEL_AT, &label, sizeof(label));
+	row_set_label(rc, sb->buf, label);
 	if (rc->weight_at)
 		memcpy(sb->buf + rc->weight_at, &row->weight, 8);
 	if (rc->time_at)

@@ -5,9 +5,11 @@
  * rowcode - typed rows as bytes, for as long as featurize has to keep them.
  * No file format: host byte order, in memory and unlinked temporaries only.
  *
- * A row is its length (u32, itself included), the split byte, the label, the
- * weight and time where the schema has them, a cell for each feature, then
- * the bytes of values that are not interned, in feature order:
+ * A row is its length (u32, itself included; at least ROW_MIN_BYTES), the split
+ * byte, the label (double; a byte where it is one of few classes known before
+ * the first row), the weight and time where the schema has them, a cell for
+ *each feature, then the bytes of values that are not interned, in feature
+ *order:
  *
  *	FEATURE_F32       float, NaN if missing
  *	FEATURE_F64       double, NaN if missing
@@ -41,13 +43,15 @@
 #define PART_MISSING PART_VALUES
 
 #define ROW_SPLIT_AT 4
-#define ROW_LABEL_AT 8
+#define ROW_LABEL_AT 5
+#define ROW_MIN_BYTES 16
 
 enum cell { CELL_F32, CELL_F64, CELL_CATEGORY, CELL_PART, CELL_SPARSE };
 
 struct rowcode {
 	const struct schema *s;
-	struct rowcode *tables;	   /* whose values these are; NULL: its own */
+	struct rowcode *tables; /* whose values these are; NULL: its own */
+	bool label_byte;
 	size_t weight_at, time_at; /* 0: none */
 	size_t *cell_at;	   /* [nfeature] */
 	enum cell *cell;	   /* [nfeature] */
@@ -97,6 +101,21 @@ row_f64(const uint8_t *p)
 
 	memcpy(&v, p, sizeof(v));
 	return v;
+}
+
+static inline double
+row_label(const struct rowcode *rc, const uint8_t *row)
+{
+	return rc->label_byte ? row[ROW_LABEL_AT] : row_f64(row + ROW_LABEL_AT);
+}
+
+static inline void
+row_set_label(const struct rowcode *rc, char *row, double label)
+{
+	if (rc->label_byte)
+		row[ROW_LABEL_AT] = (char)(unsigned char)label;
+	else
+		memcpy(row + ROW_LABEL_AT, &label, sizeof(label));
 }
 
 static inline float

@@ -89,7 +89,7 @@ knows(const struct schema *s, const int *field)
 	if (s->input != INPUT_DELIMITED || s->format.trim || s->positive ||
 	    s->split.by != SPLIT_BY_HASH || s->ncolumn < 2)
 		return false;
-	if (s->class_name && s->positive_op == OP_NONE)
+	if (s->nclass && s->positive_op == OP_NONE)
 		return false;
 	for (size_t c = 0; c < s->ncolumn; c++) {
 		if (field[c] == MATCH_ABSENT || (s->column[c].roles & other))
@@ -271,11 +271,37 @@ closing_quote(const struct rowquick *q, const char *p, size_t i)
 	return k;
 }
 
-/* Splits the row that begins at offset `at` from p and entry *i of the index,
- * which becomes that behind it; where the next row begins, 0 if this one is
- * not plain or not all there. */
-static inline size_t
-split_row(struct rowquick *q, const char *p, size_t at, size_t *entry)
+/* Whether the row at offset `at` and entry i of the index has no quotes and
+ * ends in LF, as most do; then its fields are split. */
+static inline bool
+split_simple(struct rowquick *q, const char *p, size_t at, size_t i)
+{
+	const uint32_t *index = q->index + i;
+	const unsigned char delimiter = q->delimiter;
+	size_t last = q->nfield - 1;
+	struct text *f = q->field;
+
+	if (q->nindex - i <= last || p[index[last]] != '\n')
+		return false;
+	for (size_t k = 0; k < last; k++) {
+		size_t pos = index[k];
+
+		if ((unsigned char)p[pos] != delimiter)
+			return false;
+		f[k].p = p + at;
+		f[k].n = pos - at;
+		at = pos + 1;
+	}
+	f[last].p = p + at;
+	f[last].n = index[last] - at;
+	return true;
+}
+
+/* The same for a row with quotes or another line end; *entry becomes that
+ * behind it.  Where the next row begins, 0 if this one is not plain, or not
+ * all there. */
+static size_t
+split_other(struct rowquick *q, const char *p, size_t at, size_t *entry)
 {
 	const uint32_t *index = q->index;
 	struct text *f = q->field, *end = f + q->nfield;
@@ -285,7 +311,7 @@ split_row(struct rowquick *q, const char *p, size_t at, size_t *entry)
 		size_t pos = index[i++], quoted = 0;
 		unsigned char c = (unsigned char)p[pos];
 
-		if (c == '"' && q->quote == '"') {
+		if (c == '"') {
 			if (pos != at || !(i = closing_quote(q, p, i - 1)))
 				return 0;
 			quoted = 1;
@@ -313,6 +339,15 @@ split_row(struct rowquick *q, const char *p, size_t at, size_t *entry)
 		return at;
 	}
 	return 0;
+}
+
+static inline size_t
+split_row(struct rowquick *q, const char *p, size_t at, size_t *entry)
+{
+	if (!split_simple(q, p, at, *entry))
+		return split_other(q, p, at, entry);
+	*entry += q->nfield;
+	return q->index[*entry - 1] + 1;
 }
 
 /* --- values --- */
@@ -508,17 +543,23 @@ read_label(const struct rowquick *q, double *label)
 	return true;
 }
 
-static inline bool
-count_label(struct rowquick *q, struct classes *classes, double label)
+static bool
+add_label(const struct rowquick *q, struct classes *classes, double *label)
 {
 	const struct text *f = &q->field[q->label];
 	struct error err;
 
+	return classes_add(classes, q->s, f->p, f->n, label, &err) == 0;
+}
+
+static inline bool
+count_label(struct rowquick *q, struct classes *classes, double label)
+{
 	if (q->threshold)
 		classes->rows[label > 0]++;
-	else if (classes_add(classes, q->s, f->p, f->n, &label, &err) < 0)
+	else if (!add_label(q, classes, &label))
 		return false;
-	memcpy(q->row + ROW_LABEL_AT, &label, sizeof(label));
+	row_set_label(q->code, q->row, label);
 	return true;
 }
 

@@ -71,7 +71,7 @@ rowrun_grow(struct rowrun *r, size_t n)
 	mem_grow(&r->group, &r->cap, r->nrow + 1, sizeof(*r->group));
 }
 
-/* n is at least 16, as every row is. */
+/* n is at least ROW_MIN_BYTES. */
 static inline void
 copy_row(char *to, const char *from, size_t n)
 {
