@@ -356,8 +356,8 @@ set_format(const struct arguments *a, struct schema *s)
 		s->format = (struct record_format){.whole_line = true};
 		s->format.delimiter = ',';
 		refuse_beside_libsvm(a);
-		if (c->label || c->weight || c->offset || c->split || c->time || c->id.n ||
-		    c->drop.n || c->numeric.n || c->float64.n ||
+		if (c->label || c->weight || c->offset || c->split || c->time ||
+		    c->id.n || c->drop.n || c->numeric.n || c->float64.n ||
 		    c->categorical.n || c->datetime.n)
 			dief(EXIT_USAGE, "--format libsvm has no columns to "
 					 "name but in --group-by");

@@ -240,8 +240,8 @@ roles_of(uint32_t claims)
 		uint32_t role;
 	} map[] = {{LABEL, ROLE_LABEL},	  {GROUP_BY, ROLE_GROUP},
 		   {WEIGHT, ROLE_WEIGHT}, {SPLIT, ROLE_SPLIT},
-		   {OFFSET, ROLE_OFFSET},
-		   {ID, ROLE_ID},	  {TIME, ROLE_TIME}};
+		   {OFFSET, ROLE_OFFSET}, {ID, ROLE_ID},
+		   {TIME, ROLE_TIME}};
 	uint32_t roles = 0;
 
 	for (size_t i = 0; i < sizeof(map) / sizeof(*map); i++) {
@@ -265,8 +265,8 @@ set_type(struct schema_column *col, uint32_t claims, bool all_f64,
 	col->f64 = all_f64 || (claims & BIT(FLOAT64));
 	if (claims & BIT(DATETIME))
 		col->type = COLUMN_DATETIME;
-	else if (claims & (BIT(NUMERIC) | BIT(FLOAT64) | BIT(WEIGHT) |
-			   BIT(OFFSET)))
+	else if (claims &
+		 (BIT(NUMERIC) | BIT(FLOAT64) | BIT(WEIGHT) | BIT(OFFSET)))
 		col->type = COLUMN_NUMERIC;
 	else
 		col->type = COLUMN_CATEGORY;
@@ -373,11 +373,10 @@ add_feature(struct schema *s, size_t column, const char *suffix,
 
 	memcpy(name, col->name, len);
 	strcpy(name + len, suffix);
-	*f = (struct schema_feature){
-	    .name = name,
-	    .column = (uint32_t)column,
-	    .part = part,
-	    .offset = (col->roles & ROLE_OFFSET) != 0};
+	*f = (struct schema_feature){.name = name,
+				     .column = (uint32_t)column,
+				     .part = part,
+				     .offset = (col->roles & ROLE_OFFSET) != 0};
 	if (col->type == COLUMN_NUMERIC)
 		f->kind = col->f64 ? FEATURE_F64 : FEATURE_F32;
 	else

@@ -622,8 +622,8 @@ read_features(const struct rowparse *p, const struct record *rec,
 			cross_value(step->cross, row->value, step->text, v);
 			continue;
 		case STEP_OFFSET:
-			got = read_offset(p, rec, step->column, &v->number,
-					  err);
+			got =
+			    read_offset(p, rec, step->column, &v->number, err);
 			break;
 		case STEP_F32:
 			got = read_f32(p, rec, step->column, &v->number, err);

@@ -10,8 +10,8 @@
  * those three: one with a quote inside a quoted field, with fields too many or
  * few, without a label, with a number or date that is none.  It never
  * complains, and never decides what else may be legal.  Schemas it does not
- * know all of (weights, offsets, crosses, a split by column or time, a positive word,
- * libsvm) get none of it.
+ * know all of (weights, offsets, crosses, a split by column or time, a positive
+ * word, libsvm) get none of it.
  */
 
 #include "data/classes.h"

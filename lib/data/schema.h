@@ -14,8 +14,9 @@
  * (float64).  A cross is a category made of two or more that are none
  * themselves (cross.h).  libsvm input has one sparse feature, "x".
  *
- * The offset, if there is one, is stored as a float64 feature and never missing,
- * but no learner sees it as one: it is a known term of each row's margin.
+ * The offset, if there is one, is stored as a float64 feature and never
+ * missing, but no learner sees it as one: it is a known term of each row's
+ * margin.
  */
 
 #include <stdbool.h>
@@ -152,8 +153,8 @@ schema_is_limited(const struct schema_feature *f)
 }
 
 /* Whether readers of the first versions of datasets, streams and bundles know
- * all there is in the schema: it has no offset, and no crosses, bits or limits of
- * features. */
+ * all there is in the schema: it has no offset, and no crosses, bits or limits
+ * of features. */
 bool schema_is_plain(const struct schema *s);
 
 /* What schema_load() demands beyond the form: indices in range, roles, types

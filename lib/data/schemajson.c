@@ -9,9 +9,9 @@ static const char *const input_word[] = {"delimited", "libsvm", NULL};
 static const char *const ragged_word[] = {"error", "pad", "skip", NULL};
 static const char *const bad_word[] = {"error", "missing", NULL};
 static const char *const label_word[] = {"leave-out", "error", NULL};
-static const char *const role_word[] = {
-    "feature", "group", "label", "weight", "id", "split", "time", "drop",
-    "offset", NULL};
+static const char *const role_word[] = {"feature", "group", "label", "weight",
+					"id",	   "split", "time",  "drop",
+					"offset",  NULL};
 static const char *const type_word[] = {"numeric", "category", "datetime",
 					NULL};
 static const char *const kind_word[] = {"float32", "float64", "category",

@@ -167,9 +167,9 @@ start_lane(struct pack *p, size_t lane, const struct config *c)
 	l->status = LANE_STEP;
 	l->loss = l->objective = NAN;
 	l->delta = p->kind == LOSS_HUBER ? c->value[GLM_DELTA] : 0;
-	l->bound = loss_first_bounds(
-	    p->kind, p->facts,
-	    fabs(start - mean) + p->view->offset_bound, l->delta);
+	l->bound = loss_first_bounds(p->kind, p->facts,
+				     fabs(start - mean) + p->view->offset_bound,
+				     l->delta);
 	l->start = start;
 	if (p->view->intercept)
 		p->w[glm_view_intercept(p->view) * p->width + lane] =

@@ -102,7 +102,7 @@ struct rows {
 	float *num32; /* [n][stride32] */
 	size_t stride32;
 	double *label, *weight;
-	double *offset; /* NULL if view has none */
+	double *offset;	 /* NULL if view has none */
 	uint64_t *start; /* [n + 1] sparse entries, NULL if view has none */
 	uint32_t *slot;
 	double *value; /* or, as num32, value32 */

@@ -184,8 +184,7 @@ sgd_pack_new(const struct pack_spec *spec, const struct sgd_setup *setup)
 	p->every = average_every(p, p->batch * (spec->times ? spec->times : 1));
 	if (p->view->intercept && p->kind != LOSS_HINGE &&
 	    p->kind != LOSS_SQUARED_HINGE)
-		p->start = loss_start(p->kind, p->facts) -
-			   p->view->offset_mean;
+		p->start = loss_start(p->kind, p->facts) - p->view->offset_mean;
 	/* Labels far from 0 would leave float32 few digits. */
 	if (p->kind == LOSS_SQUARED || p->kind == LOSS_QUANTILE)
 		p->center = p->start;

@@ -151,7 +151,8 @@ textbook_objective(const struct textbook *b, const long double *w,
 		h[k] = k % (p + 1) == 0 ? b->l2 + 1e-15L : 0;
 	for (size_t i = 0; i < b->n; i++) {
 		const long double *x = b->x + i * p;
-		long double z = b->offset[i], slope, curvature, of = b->weight[i] / b->mass;
+		long double z = b->offset[i], slope, curvature,
+			    of = b->weight[i] / b->mass;
 
 		for (size_t k = 0; k < p; k++)
 			z += x[k] * w[k];
