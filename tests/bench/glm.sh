@@ -51,12 +51,13 @@ spoilt=0
 
 # --- runs ---
 
-# What others had of the cores' time in the last run, if more than 5 %; counters
-# tick every 10 ms, which short runs must be forgiven.
+# What others had of the cores' time in the last run, in percent if more than 5;
+# counters tick every 10 ms, which short runs must be forgiven.
 foreign() {
 	tail -n 1 "$1.runs" | awk -v cores="$CORES" '
-	$3 * $1 > 0.05 * cores * $1 + 0.03 {
-		printf "%.0f", 100 * $3 / cores
+	$3 * $1 > 0.05 * cores * $1 + 0.02 * cores + 0.02 {
+		share = 100 * $3 / cores
+		printf "%.0f", share < 100 ? share : 100
 	}'
 }
 
@@ -94,8 +95,9 @@ row() {
 		printf "  %-24s %9.3f s", what, sec
 		if (loss != "")
 			printf "  loss %.6f", loss
-		if (than != "" && than > 0)
-			printf "  %6.1f x kp%s", sec / than,
+		times = than > 0 ? sec / than : 0
+		if (times > 0)
+			printf "  %6.*f x kp%s", times < 10 ? 2 : 1, times,
 			    aim == "" ? "" : " (aim " aim ")"
 		print ""
 	}'
@@ -146,7 +148,7 @@ fit_table() {
 		[ -e "$1-$peer.said" ] || continue
 		row "fit: LIBLINEAR $peer" "$(said "$1-$peer" fit_sec)" \
 		    "$(said "$1-$peer" loss)" "$kp" \
-		    "$([ $peer = dual ] || echo "$2")"
+		    "$([ $peer = dual ] || echo "${2-}")"
 	done
 	has liblinear_peer ||
 	    echo "  fit: LIBLINEAR skipped: no linear.h (liblinear-dev)"
@@ -154,7 +156,7 @@ fit_table() {
 		[ -e "$1-sk-$peer.said" ] || continue
 		row "fit: scikit-learn $peer" "$(said "$1-sk-$peer" fit_sec)" \
 		    "$(said "$1-sk-$peer" logloss)" "$kp" \
-		    "$([ $peer = lbfgs ] || echo "$3")"
+		    "$([ $peer = lbfgs ] || echo "${3-}")"
 	done
 }
 
@@ -172,7 +174,7 @@ job_table() {
 		row "job: LIBLINEAR $peer" \
 		    "$(sum "$parse" "$(said "$1-$peer" convert_sec)" \
 			"$(said "$1-$peer" fit_sec)")" "" "$kp" \
-		    "$([ $peer = dual ] || echo "$2")"
+		    "$([ $peer = dual ] || echo "${2-}")"
 	done
 	awk -v b="$(stat -c %s "$1.csv")" -v s="$parse" 'BEGIN {
 		printf "  kp-featurize: %.0f MB/s\n", b / s / 1e6 }'

@@ -73,7 +73,8 @@ convert_row(const struct rows *r, size_t i, struct feature_node *at)
 	     v->sparse && e < r->start[i + 1]; e++)
 		if (r->slot[e] < v->d)
 			at = put_node(at, r->slot[e], r->value[e]);
-	at = put_node(at, v->d, 1);
+	if (v->intercept)
+		at = put_node(at, v->d, 1);
 	at->index = -1;
 	return at + 1;
 }
@@ -89,8 +90,8 @@ convert_group(const struct group *g, struct converted *c)
 	c->node =
 	    xcalloc(r->n * (v->nhot + v->nnum + 2) + entries, sizeof *c->node);
 	c->problem.l = (int)r->n;
-	c->problem.n = (int)v->d + 1;
-	c->problem.bias = 1;
+	c->problem.n = (int)v->d + v->intercept;
+	c->problem.bias = v->intercept ? 1 : -1;
 	c->problem.x = xcalloc(r->n, sizeof *c->problem.x);
 	c->problem.y = xcalloc(r->n, sizeof *c->problem.y);
 	at = c->node;
