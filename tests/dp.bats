@@ -179,7 +179,8 @@ near() {
 }
 
 @test "a lane that diverges leaves, and the others do not notice" {
-	svm=(--learner svm --param loss=squared_hinge --epochs 6)
+	svm=(--learner svm --param loss=squared_hinge --param solver=sgd
+		--epochs 6)
 	bundle alone 3 dp small "${svm[@]}" --param learning_rate=0.001,0.002
 	plan beside 3 dp small "${svm[@]}" \
 	    --param learning_rate=0.001,1e6,0.002

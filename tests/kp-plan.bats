@@ -435,7 +435,7 @@ l2_values() {
 @test "a parameter that no config looks at is refused, and what does is named" {
 	fails 2 'kp-plan: --param learning_rate does nothing under solver=auto: add --param solver=sgd or adam' \
 	    plan --param learning_rate=log:1e-4:1e-1 --search grid:6
-	fails 2 'kp-plan: --param tolerance does nothing under solver=sgd: it goes with solver=auto or lbfgs or owlqn' \
+	fails 2 'kp-plan: --param tolerance does nothing under solver=sgd: it goes with solver=auto or lbfgs or owlqn or newton' \
 	    plan --param solver=sgd --param tolerance=1e-4
 	fails 2 'kp-plan: --param nesterov does nothing under solver=adam: it goes with solver=sgd' \
 	    plan --param solver=adam --param nesterov=0

@@ -75,7 +75,7 @@ config() {
 		loss=',"loss":"hinge"'
 	fi
 	printf '{"l2":0.0001,"l1":%s,"solver":"%s","standardize":1,' "$2" "$3"
-	printf '"intercept":1,"tolerance":1e-08,"learning_rate":0.01,'
+	printf '"intercept":1,"tolerance":0.0001,"learning_rate":0.01,'
 	printf '"schedule":"exponential","decay":0.95,"batch":1,'
 	printf '"momentum":%s,"nesterov":%s,"average":"epoch"%s}' "$4" "$5" \
 	    "$loss"

@@ -8,10 +8,14 @@
 
 /* --- parameters --- */
 
-static const char *const solver_names[] = {"auto", "lbfgs", "owlqn",
+/* Batch solvers see rows in single precision unless asked for more. */
+#define SINGLE_TOLERANCE 1e-5
+
+static const char *const solver_names[] = {"auto", "lbfgs", "owlqn", "newton",
 					   "sgd",  "adam",  NULL};
 
-const char *const glm_batch_solver_names[] = {"auto", "lbfgs", "owlqn", NULL};
+const char *const glm_batch_solver_names[] = {"auto", "lbfgs", "owlqn",
+					      "newton", NULL};
 
 static const struct learner_param params[GLM_PARAM_COUNT] = {
     GLM_PENALTY_PARAMS,
@@ -74,11 +78,14 @@ setup_of(enum loss kind, const struct config *c)
 int
 glm_check_l1(const struct config *c, struct error *err)
 {
-	if (!(c->value[GLM_L1] > 0) || c->value[GLM_SOLVER] != GLM_LBFGS)
+	bool smooth = c->value[GLM_SOLVER] == GLM_LBFGS ||
+		      c->value[GLM_SOLVER] == GLM_NEWTON;
+
+	if (!(c->value[GLM_L1] > 0) || !smooth)
 		return 0;
 	return error_set(err, EXIT_USAGE,
-			 "solver=lbfgs cannot do l1 > 0: use solver=owlqn or "
-			 "auto");
+			 "solver=%s cannot do l1 > 0: use solver=owlqn or auto",
+			 solver_names[(size_t)c->value[GLM_SOLVER]]);
 }
 
 int
@@ -110,13 +117,26 @@ glm_batch_view_new(const struct schema *s, const struct group_facts *f,
 }
 
 static struct view *
-view_new(const struct schema *s, const struct group_facts *f,
-	 const struct config *c, struct error *err)
+linear_view(const struct schema *s, const struct group_facts *f,
+	    const struct config *c, struct error *err)
 {
 	struct view *v = glm_batch_view_new(s, f, c, err);
 
 	if (v)
 		v->single = is_sequential(c);
+	return v;
+}
+
+static struct view *
+logistic_view(const struct schema *s, const struct group_facts *f,
+	      const struct config *c, struct error *err)
+{
+	struct view *v = glm_batch_view_new(s, f, c, err);
+
+	if (v)
+		v->single = is_sequential(c) ||
+			    (c->value[GLM_TOLERANCE] >= SINGLE_TOLERANCE &&
+			     glm_view_fits_single(v));
 	return v;
 }
 
@@ -197,7 +217,7 @@ linear_ops(const struct config *c)
 
 #define GLM_LEARNER                                                            \
 	.param = params, .nparam = GLM_PARAM_COUNT,                            \
-	.check_config = check_config, .view_new = view_new, GLM_MODEL_SLOTS
+	.check_config = check_config, GLM_MODEL_SLOTS
 
 const struct learner learner_logistic = {
     .name = "logistic",
@@ -205,6 +225,7 @@ const struct learner learner_logistic = {
     .check_task = check_binary,
     .ops = logistic_ops,
     .model_load = logistic_load,
+    .view_new = logistic_view,
     GLM_LEARNER,
 };
 
@@ -214,5 +235,6 @@ const struct learner learner_linear = {
     .check_task = check_regression,
     .ops = linear_ops,
     .model_load = linear_load,
+    .view_new = linear_view,
     GLM_LEARNER,
 };

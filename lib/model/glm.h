@@ -43,7 +43,14 @@ enum glm_param {
 	GLM_SGD_RULE, /* the first of sgd.h */
 	GLM_PARAM_COUNT = GLM_SGD_RULE + SGD_PARAM_COUNT
 };
-enum glm_solver { GLM_AUTO, GLM_LBFGS, GLM_OWLQN, GLM_SGD, GLM_ADAM };
+enum glm_solver {
+	GLM_AUTO,
+	GLM_LBFGS,
+	GLM_OWLQN,
+	GLM_NEWTON,
+	GLM_SGD,
+	GLM_ADAM
+};
 
 /* The learners of a loss that only the batch solvers take have the parameters
  * before GLM_SGD_RULE, and then their own. */
@@ -64,9 +71,10 @@ enum glm_solver { GLM_AUTO, GLM_LBFGS, GLM_OWLQN, GLM_SGD, GLM_ADAM };
 	    .help = "an unpenalised constant term"}
 #define GLM_TOLERANCE_OF(except)                                               \
 	{.name = "tolerance", .kind = PARAM_REAL,                              \
-	    .min = 1e-12, .max = 1e-1, .dflt = 1e-8,                           \
+	    .min = 1e-12, .max = 1e-1, .dflt = 1e-4, .view = true,                           \
 	    .use = {{GLM_SOLVER, 1u << GLM_AUTO | 1u << GLM_LBFGS |            \
-				 1u << GLM_OWLQN}}, .unless = except,          \
+				 1u << GLM_OWLQN |                  \
+				 1u << GLM_NEWTON}}, .unless = except,          \
 	    .help = "lbfgs, owlqn: stop at this share of the first gradient"}
 #define GLM_TOLERANCE_PARAM                                                    \
 	[GLM_TOLERANCE] = GLM_TOLERANCE_OF(PARAM_ALWAYS)

@@ -11,23 +11,34 @@
 #include "model/glm_view.h"
 #include "model/gram.h"
 #include "model/lbfgs.h"
+#include "model/precond.h"
+#include "model/single_kernel.h"
 
 #define BATCH_ROWS 64
+#define SINGLE_MAX 1e30 /* of a weight */
+#define SINGLE_RESIDUAL_MIN 0x1p-60
 /* Epochs 10, 20, 40, ... take the curvature anew, if a lane lasts that long.
  * For one lane that costs about 12 passes of it over the rows, so with many
  * rows the first time is later.  Moments of more doubles than this are too
  * dear to carry for every lane. */
 #define REFRESH_EPOCH 10
 #define REFRESH_EPOCH_MANY 20
+/* In single precision all lanes are done in the time of some 3 passes. */
+#define REFRESH_EPOCH_SINGLE 5
+#define REFRESH_EVERY_SINGLE 3
 #define MANY_ROWS 4096
 #define REFRESH_SIZE_MAX (1u << 15)
 /* Least ridge of a preconditioner, as a share of the curvature: dependent
  * features leave directions that only the penalties bound.  Under l1 the
  * figure is from trials on a9a. */
 #define RIDGE_MIN 1e-9
+#define RIDGE_MIN_SINGLE 1e-6
 #define RIDGE_MIN_L1 1e-2
-/* Share of the tolerance that the objective must still fall by. */
-#define FTOL_PER_TOLERANCE 1e-3
+/* A lane has converged when its gradient has fallen to the tolerance and a step
+ * promises to win no more than this times its square; or when the last steps
+ * have hardly won anything. */
+#define DTOL_PER_SQUARE 10
+#define FTOL_PER_TOLERANCE 1e-4
 
 /* Why a lane ended; part of STATE. */
 enum reason {
@@ -62,10 +73,11 @@ struct lane {
 	double delta; /* of huber */
 	double loss, objective;
 	struct loss_bounds bound;
-	struct gram_factor *factor; /* NULL until the moments are known */
-	struct lbfgs *solver;	    /* NULL until the first update */
-	bool wants_curvature;	    /* of the next pass, at its point */
-	double *moments; /* of its own, weighted by curvature, or NULL */
+	struct lbfgs *solver; /* NULL until the first update */
+	bool wants_curvature; /* of the next pass, at its point */
+	bool wants_loss;      /* so */
+	bool *solved_for; /* under l1: the variables of the inverse there is */
+	double *moments;  /* of its own, weighted by curvature, or NULL */
 };
 
 struct pack {
@@ -82,6 +94,13 @@ struct pack {
 	struct gram *gram;
 	double *moments; /* second moments of all rows; NULL: not yet known */
 	bool wants_moments; /* of the next pass; travels with the point */
+	struct precond *precond;
+	bool precond_set; /* for the lanes there are, as they are */
+	/* Rows are in single precision; then: */
+	bool single;
+	const struct single_kernel *fast;
+	float *share;  /* [d] see single_kernel.h */
+	double weight; /* power of two above the largest */
 	struct lane *lane[PACK_LANES_MAX];
 };
 
@@ -108,17 +127,9 @@ get_point(const struct pack *p, size_t lane, double *x)
 		x[j] = p->w[j * p->width + lane];
 }
 
-static void
-precondition(void *with, const bool *active, double *v)
-{
-	struct lane *l = with;
-
-	gram_factor_apply(l->factor, active, v);
-}
-
-/* The preconditioner, from the moments there are. */
-static struct gram_factor *
-new_factor(const struct pack *p, const struct lane *l)
+/* What the preconditioner of a lane is made of. */
+static struct precond_lane
+inverse_of(const struct pack *p, const struct lane *l)
 {
 	const double *value = l->config->value;
 	double weight = p->facts->weight_sum, floor, curvature;
@@ -127,14 +138,22 @@ new_factor(const struct pack *p, const struct lane *l)
 	curvature = loss_curvature(p->kind, l->start);
 	if (l->moments && gram_mass(p->gram, sums) > 0)
 		curvature = gram_mass(p->gram, sums) / weight;
-	floor = curvature * (value[GLM_L1] > 0 ? RIDGE_MIN_L1 : RIDGE_MIN);
-	return gram_factor_new(
-	    p->gram, sums,
-	    (struct gram_scale){
-		.sums = l->moments ? 1 / weight : curvature / weight,
-		.curvature = curvature,
-		.ridge = value[GLM_L2] > floor ? value[GLM_L2] : floor,
-	    });
+	floor = curvature * (value[GLM_L1] > 0 ? RIDGE_MIN_L1
+			     : p->single       ? RIDGE_MIN_SINGLE
+					       : RIDGE_MIN);
+	return (struct precond_lane){
+	    .sums = sums,
+	    .scale = l->moments ? 1 / weight : curvature / weight,
+	    .curvature = curvature,
+	    .ridge = value[GLM_L2] > floor ? value[GLM_L2] : floor,
+	    .active = l->solved_for,
+	};
+}
+
+static bool
+is_newton(const struct lane *l)
+{
+	return l->config->value[GLM_SOLVER] == GLM_NEWTON;
 }
 
 static struct lbfgs *
@@ -142,16 +161,19 @@ new_solver(const struct pack *p, struct lane *l, const double *x)
 {
 	const double *v = l->config->value;
 
-	return lbfgs_new(&(struct lbfgs_options){.n = p->nvar,
-						 .nfree = p->nvar - p->view->d,
-						 .l1 = v[GLM_L1],
-						 .l2 = v[GLM_L2],
-						 .gtol = v[GLM_TOLERANCE],
-						 .ftol = FTOL_PER_TOLERANCE *
-							 v[GLM_TOLERANCE],
-						 .precondition = precondition,
-						 .with = l},
-			 x);
+	return lbfgs_new(
+	    &(struct lbfgs_options){
+		.n = p->nvar,
+		.nfree = p->nvar - p->view->d,
+		.l1 = v[GLM_L1],
+		.l2 = v[GLM_L2],
+		.gtol = v[GLM_TOLERANCE],
+		.ftol = FTOL_PER_TOLERANCE * v[GLM_TOLERANCE],
+		.dtol = DTOL_PER_SQUARE * v[GLM_TOLERANCE] * v[GLM_TOLERANCE],
+		.preconditioned = true,
+		.single = p->single,
+		.newton = is_newton(l)},
+	    x);
 }
 
 static void
@@ -171,18 +193,36 @@ start_lane(struct pack *p, size_t lane, const struct config *c)
 				     fabs(start - mean) + p->view->offset_bound,
 				     l->delta);
 	l->start = start;
+	l->wants_loss = true;
+	start -= mean;
+	if (p->single)
+		start = (float)start;
 	if (p->view->intercept)
-		p->w[glm_view_intercept(p->view) * p->width + lane] =
-		    start - mean;
+		p->w[glm_view_intercept(p->view) * p->width + lane] = start;
 }
 
 static void
 free_lane(struct lane *l)
 {
 	lbfgs_free(l->solver);
-	gram_factor_free(l->factor);
+	free(l->solved_for);
 	free(l->moments);
 	free(l);
+}
+
+/* What passes in single precision want of the group. */
+static void
+prepare_single(struct pack *p)
+{
+	const struct view *v = p->view;
+
+	p->single = true;
+	p->fast = single_kernel_choose();
+	p->share = xcalloc(v->d, sizeof *p->share);
+	for (size_t j = 0; j < v->d; j++)
+		p->share[j] =
+		    v->bound[j] > 0 ? (float)(1 / pow2_above(v->bound[j])) : 1;
+	p->weight = pow2_above(p->facts->weight_max);
 }
 
 struct pack *
@@ -209,7 +249,10 @@ glm_pack_new(const struct pack_spec *spec, enum loss kind)
 	for (size_t j = 0; j < v->d; j++)
 		p->base[j] = 3 * pow2_above(mass * v->bound[j]);
 	p->gram = gram_new(v, mass);
+	p->precond = precond_new(p->gram);
 	p->wants_moments = true;
+	if (v->single)
+		prepare_single(p);
 	for (size_t i = 0; i < p->n; i++)
 		start_lane(p, i, spec->config[i]);
 	return p;
@@ -224,7 +267,9 @@ glm_pack_free(struct pack *p)
 		free_lane(p->lane[i]);
 	free(p->w);
 	free(p->base);
+	precond_free(p->precond);
 	gram_free(p->gram);
+	free(p->share);
 	free(p->moments);
 	free(p);
 }
@@ -258,6 +303,7 @@ glm_pack_repack(struct pack *p, const bool *keep)
 	p->w = w;
 	p->width = width;
 	p->n = n;
+	p->precond_set = false;
 }
 
 void
@@ -270,6 +316,7 @@ glm_pack_point_put(const struct pack *p, struct strbuf *sb)
 		put_f64(sb, p->lane[i]->bound.residual);
 		put_f64(sb, p->lane[i]->bound.loss);
 		put_u8(sb, p->lane[i]->wants_curvature);
+		put_u8(sb, p->lane[i]->wants_loss);
 	}
 	for (size_t j = 0; j < p->nvar; j++)
 		put_f64s(sb, p->w + j * p->width, p->n);
@@ -286,6 +333,7 @@ glm_pack_point_get(struct pack *p, struct cursor *c)
 		p->lane[i]->bound.residual = get_f64(c);
 		p->lane[i]->bound.loss = get_f64(c);
 		p->lane[i]->wants_curvature = get_u8(c) != 0;
+		p->lane[i]->wants_loss = get_u8(c) != 0;
 	}
 	for (size_t j = 0; j < p->nvar; j++)
 		get_f64s(c, p->w + j * p->width, p->n);
@@ -352,9 +400,8 @@ mark_labels(const struct pack *p, const struct rows *r, struct partial *t)
 		t->loss_max[i] = INFINITY;
 }
 
-void
-glm_pack_accumulate(const struct pack *p, const struct rows *r,
-		    struct partial *t)
+static void
+accumulate_double(const struct pack *p, const struct rows *r, struct partial *t)
 {
 	double residual_bound[PACK_LANES_MAX], loss_bound[PACK_LANES_MAX];
 	double delta[PACK_LANES_MAX];
@@ -382,14 +429,128 @@ glm_pack_accumulate(const struct pack *p, const struct rows *r,
 				 });
 	if (p->kind == LOSS_POISSON)
 		mark_labels(p, r, t);
+}
+
+static bool
+any_wants_curvature(const struct pack *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->lane[i]->wants_curvature)
+			return true;
+	return false;
+}
+
+/* The point as floats, and zeros to sum in. */
+static void
+prepare_scratch(const struct pack *p, struct partial *t)
+{
+	struct glm_scratch *s = &t->scratch;
+	size_t n = ((size_t)p->view->d + 2) * p->width;
+
+	if (!s->w) {
+		s->w = xaligned(n, sizeof *s->w);
+		s->batch = xaligned(n, sizeof *s->batch);
+	}
+	for (size_t k = 0; k < n; k++)
+		s->w[k] = (float)p->w[k];
+}
+
+static struct single_sums
+single_sums_of(const struct pack *p, struct partial *t)
+{
+	struct single_sums s = {
+	    .width = p->width,
+	    .w = t->scratch.w,
+	    .weight = p->weight,
+	    .share = p->share,
+	    .batch = t->scratch.batch,
+	    .g = t->g,
+	    .sum = t->sum,
+	};
+
+	for (size_t i = 0; i < p->n; i++)
+		s.want_loss |= p->lane[i]->wants_loss;
+	return s;
+}
+
+static void
+accumulate_single(const struct pack *p, const struct rows *r, struct partial *t)
+{
+	double grid[PACK_LANES_MAX] __attribute__((aligned(64)));
+	double bound[PACK_LANES_MAX];
+	float loss[PACK_LANES_MAX] __attribute__((aligned(64))) = {0};
+	float residual[PACK_LANES_MAX] __attribute__((aligned(64))) = {0};
+	struct single_sums s;
+
+	prepare_scratch(p, t);
+	s = single_sums_of(p, t);
+	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
+		grid[i] = i < p->n ? p->base1 * p->lane[i]->bound.loss : 1;
+		bound[i] = i < p->n ? p->lane[i]->bound.residual : 1;
+	}
+	s.bound = bound;
+	s.residual_max = residual;
+	s.loss_grid = grid;
+	s.loss_max = loss;
+	p->fast->accumulate(r, &s);
+	for (size_t i = 0; i < p->n; i++) {
+		if ((double)residual[i] > t->residual_max[i])
+			t->residual_max[i] = (double)residual[i];
+		if ((double)loss[i] > t->loss_max[i])
+			t->loss_max[i] = (double)loss[i];
+	}
+}
+
+/* Moves the cells to the moments of the lanes that want them. */
+static void
+fold_cells(const struct pack *p, struct partial *t)
+{
+	size_t w = p->width, size = gram_size(p->gram);
+
+	for (size_t i = 0; i < p->n; i++) {
+		const double *cell = t->scratch.cells + i;
+		double *sum;
+
+		if (!p->lane[i]->wants_curvature)
+			continue;
+		sum = glm_partial_moments(t, &t->lane[i]);
+		for (size_t k = 0; k < size; k++)
+			sum[k] += cell[k * w];
+	}
+	memset(t->scratch.cells, 0, size * w * sizeof *t->scratch.cells);
+}
+
+static void
+add_curvature_single(const struct pack *p, const struct rows *r,
+		     struct partial *t)
+{
+	struct single_sums s = single_sums_of(p, t);
+
+	if (!t->scratch.cells)
+		t->scratch.cells = xaligned(gram_size(p->gram) * p->width,
+					    sizeof *t->scratch.cells);
+	p->fast->curvature(r, gram_map(p->gram), &s,
+			   gram_curvature_grid(p->gram), t->scratch.cells);
+	fold_cells(p, t);
+}
+
+void
+glm_pack_accumulate(const struct pack *p, const struct rows *r,
+		    struct partial *t)
+{
+	if (p->single)
+		accumulate_single(p, r, t);
+	else
+		accumulate_double(p, r, t);
 	if (p->wants_moments)
 		gram_add(p->gram, r, 0, r->n, NULL,
 			 glm_partial_moments(t, &t->shared));
-	for (size_t i = 0; i < p->n; i++)
-		if (p->lane[i]->wants_curvature) {
-			add_curvature(p, r, t);
-			break;
-		}
+	if (!any_wants_curvature(p))
+		return;
+	if (p->single)
+		add_curvature_single(p, r, t);
+	else
+		add_curvature(p, r, t);
 }
 
 /* --- update --- */
@@ -425,7 +586,7 @@ penalty(const struct config *c, const double *x, size_t d)
 
 /* What the solver's status makes of a lane. */
 static void
-judge(const struct pack *p, struct lane *l, enum lbfgs_status s)
+judge(struct lane *l, enum lbfgs_status s)
 {
 	if (s == LBFGS_NOT_FINITE)
 		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
@@ -435,7 +596,7 @@ judge(const struct pack *p, struct lane *l, enum lbfgs_status s)
 		end_lane(l, LANE_CONVERGED, REASON_FLAT);
 	else if (s == LBFGS_STUCK)
 		end_lane(l, LANE_CONVERGED, REASON_STUCK);
-	else if (l->epoch >= p->epochs)
+	else if (s == LBFGS_STOPPED)
 		end_lane(l, LANE_CAPPED, REASON_EPOCHS);
 }
 
@@ -447,11 +608,28 @@ is_refresh(const struct pack *p, const struct lane *l)
 	uint32_t first = many ? REFRESH_EPOCH_MANY : REFRESH_EPOCH;
 	uint32_t e = l->epoch;
 
-	if (p->kind == LOSS_SQUARED || gram_size(p->gram) > REFRESH_SIZE_MAX)
+	if (p->kind == LOSS_SQUARED || lbfgs_settling(l->solver))
 		return false;
+	if (is_newton(l))
+		return true;
+	if (gram_size(p->gram) > REFRESH_SIZE_MAX)
+		return false;
+	if (p->single)
+		return e >= REFRESH_EPOCH_SINGLE &&
+		       (e - REFRESH_EPOCH_SINGLE) % REFRESH_EVERY_SINGLE == 0;
 	while (e > first && e % 2 == 0)
 		e /= 2;
 	return e == first;
+}
+
+/* Whether floats could hold all margins at x. */
+static bool
+fits_single(const struct pack *p, const double *x)
+{
+	for (size_t j = 0; j < p->nvar; j++)
+		if (!(fabs(x[j]) <= SINGLE_MAX))
+			return false;
+	return true;
 }
 
 /* Feeds an evaluation on a valid grid to the solver. */
@@ -460,26 +638,128 @@ feed(struct pack *p, size_t lane, const struct partial *t, double *scratch)
 {
 	struct lane *l = p->lane[lane];
 	double total = p->facts->weight_sum;
-	enum lbfgs_status s;
+	bool fits;
 
 	get_point(p, lane, scratch);
+	fits = !p->single || fits_single(p, scratch);
 	if (!l->solver)
 		l->solver = new_solver(p, l, scratch);
-	if (!l->factor)
-		l->factor = new_factor(p, l);
-	l->loss = t->sum[lane] / total;
-	l->objective = l->loss + penalty(l->config, scratch, p->view->d);
+	l->epoch += !lbfgs_settling(l->solver);
+	l->loss = l->objective = NAN;
+	if (l->wants_loss) {
+		l->loss = t->sum[lane] / total;
+		l->objective =
+		    l->loss + penalty(l->config, scratch, p->view->d);
+	}
 	for (size_t j = 0; j < p->nvar; j++)
-		scratch[j] = t->g[j * t->width + lane] / total;
-	s = lbfgs_feed(l->solver, l->loss, scratch);
-	l->epoch++;
-	judge(p, l, s);
+		scratch[j] = fits ? t->g[j * t->width + lane] / total : NAN;
+	lbfgs_feed(l->solver, l->loss, scratch);
+}
+
+/* Whether the inverse there is, is that of the lane's active variables; makes
+ * them known. */
+static bool
+same_active(const struct pack *p, struct lane *l)
+{
+	const bool *active = lbfgs_active(l->solver);
+	size_t n = p->nvar * sizeof *active;
+
+	if (!active || (l->solved_for && memcmp(l->solved_for, active, n) == 0))
+		return true;
+	if (!l->solved_for)
+		l->solved_for = xcalloc(p->nvar, sizeof *l->solved_for);
+	memcpy(l->solved_for, active, n);
+	return false;
+}
+
+static void
+set_precond(struct pack *p)
+{
+	struct precond_lane lane[PACK_LANES_MAX] = {{NULL, 0, 0, 0, NULL}};
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->lane[i]->status == LANE_STEP && p->lane[i]->solver)
+			lane[i] = inverse_of(p, p->lane[i]);
+	precond_set(p->precond, lane, p->n);
+	p->precond_set = true;
+}
+
+/* Gives all solvers that want it the inverse of their vectors; false: none
+ * did. */
+static bool
+solve_round(struct pack *p)
+{
+	double *v[2][PACK_LANES_MAX] = {{NULL}};
+	bool any = false, second = false;
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = p->lane[i];
+		double *of[2];
+
+		if (!l->solver || lbfgs_status(l->solver) != LBFGS_SOLVE)
+			continue;
+		any = true;
+		if (!same_active(p, l))
+			p->precond_set = false;
+		if (lbfgs_solve_for(l->solver, of) == 2) {
+			v[1][i] = of[1];
+			second = true;
+		}
+		v[0][i] = of[0];
+	}
+	if (!any)
+		return false;
+	if (!p->precond_set)
+		set_precond(p);
+	precond_apply(p->precond, v[0]);
+	if (second)
+		precond_apply(p->precond, v[1]);
+	for (size_t i = 0; i < p->n; i++)
+		if (v[0][i])
+			lbfgs_solved(p->lane[i]->solver);
+	return true;
+}
+
+/* Where a lane goes after its solver has moved. */
+static void
+move_on(struct pack *p, size_t lane)
+{
+	struct lane *l = p->lane[lane];
+
+	if (l->epoch >= p->epochs)
+		lbfgs_stop(l->solver);
+	judge(l, lbfgs_status(l->solver));
 	if (l->status == LANE_STEP) {
 		set_point(p, lane, lbfgs_point(l->solver));
-		l->wants_curvature = is_refresh(p, l);
+		l->wants_curvature |= is_refresh(p, l);
+		l->wants_loss = lbfgs_wants_loss(l->solver);
 	} else {
 		settle(p, lane);
 	}
+}
+
+/* In single precision: a loss that was not wanted is not looked at, and there
+ * is no NaN. */
+static bool
+check_single(const struct pack *p, struct lane *l, struct loss_bounds max)
+{
+	struct loss_bounds next = loss_next_bounds(p->kind, max);
+	bool fits = true;
+
+	if (max.residual > l->bound.residual) {
+		next.residual = pow2_above(2 * max.residual);
+		fits = false;
+	}
+	if (l->wants_loss && max.loss > l->bound.loss) {
+		next.loss = pow2_above(2 * max.loss);
+		fits = false;
+	}
+	if (next.residual < SINGLE_RESIDUAL_MIN)
+		next.residual = SINGLE_RESIDUAL_MIN;
+	l->bound.residual = next.residual;
+	if (l->wants_loss)
+		l->bound.loss = next.loss;
+	return fits;
 }
 
 /* What follows from a lane's maxima: false if its sums are of no use. */
@@ -490,6 +770,8 @@ check_bounds(struct pack *p, size_t lane, const struct partial *t)
 	struct loss_bounds max = {t->residual_max[lane], t->loss_max[lane]};
 	double intercept = t->g[glm_view_intercept(p->view) * t->width + lane];
 
+	if (p->single)
+		return check_single(p, l, max);
 	/* A NaN may have been passed over by a maximum, never by a sum. */
 	if (!isfinite(intercept) || !isfinite(t->sum[lane]) ||
 	    !(max.residual <= POW2_MAX) || !(max.loss <= POW2_MAX)) {
@@ -527,30 +809,33 @@ keep_moments(double **keep, const struct moments *m, size_t size)
 		memset(*keep, 0, size * sizeof **keep);
 }
 
+/* The moments of all rows alike. */
 static void
 take_moments(struct pack *p, const struct partial *t)
 {
+	if (p->wants_moments)
+		keep_moments(&p->moments, &t->shared, gram_size(p->gram));
+	p->wants_moments = false;
+}
+
+/* The curvature at a point that the solver has accepted; that of another is of
+ * no use. */
+static void
+take_curvature(struct pack *p, struct lane *l, const struct moments *m,
+	       double unit)
+{
 	size_t size = gram_size(p->gram);
 
-	if (p->wants_moments)
-		keep_moments(&p->moments, &t->shared, size);
-	p->wants_moments = false;
-	for (size_t i = 0; i < p->n; i++) {
-		struct lane *l = p->lane[i];
-		double unit;
-
-		if (!l->wants_curvature)
-			continue;
-		l->wants_curvature = false;
-		keep_moments(&l->moments, &t->lane[i], size);
-		unit = loss_curvature_unit(p->kind, p->facts, l->bound);
-		for (size_t k = 0; unit != 1 && k < size; k++)
-			l->moments[k] *= unit;
-		gram_factor_free(l->factor);
-		l->factor = NULL;
-		if (l->solver)
-			lbfgs_forget(l->solver);
-	}
+	if (!l->wants_curvature || lbfgs_status(l->solver) != LBFGS_SOLVE)
+		return;
+	l->wants_curvature = false;
+	keep_moments(&l->moments, m, size);
+	if (p->single)
+		gram_square_hot(p->gram, l->moments);
+	for (size_t k = 0; unit != 1 && k < size; k++)
+		l->moments[k] *= unit;
+	p->precond_set = false;
+	lbfgs_forget(l->solver);
 }
 
 void
@@ -558,20 +843,36 @@ glm_pack_update(struct pack *p, const struct partial *t,
 		struct lane_report *report)
 {
 	double *scratch = xcalloc(p->nvar, sizeof *scratch);
+	uint32_t before[PACK_LANES_MAX];
+	bool fed[PACK_LANES_MAX] = {false};
 
 	take_moments(p, t);
 	for (size_t i = 0; i < p->n; i++) {
 		struct lane *l = p->lane[i];
-		uint32_t before = l->epoch;
+		double unit = 1;
 
+		before[i] = l->epoch;
 		if (l->status == LANE_STEP && !(p->facts->weight_sum > 0))
 			end_lane(l, LANE_DIVERGED, REASON_NO_ROWS);
-		if (l->status == LANE_STEP && check_bounds(p, i, t))
+		if (l->status == LANE_STEP)
+			unit = loss_curvature_unit(p->kind, p->facts, l->bound);
+		if (l->status == LANE_STEP && check_bounds(p, i, t)) {
 			feed(p, i, t, scratch);
+			take_curvature(p, l, &t->lane[i], unit);
+			fed[i] = true;
+		}
+	}
+	while (solve_round(p))
+		;
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = p->lane[i];
+
+		if (fed[i])
+			move_on(p, i);
 		report[i] = (struct lane_report){
 		    .status = l->status,
 		    .epoch = l->epoch,
-		    .counted = l->epoch > before,
+		    .counted = l->epoch > before[i],
 		    .loss = l->loss,
 		    .objective = l->objective,
 		    .reason = reason_text[l->reason],
@@ -641,7 +942,10 @@ load_solver(struct pack *p, struct lane *l, struct cursor *c, const double *x)
 		p->wants_moments |= p->moments == NULL;
 	}
 	l->solver = new_solver(p, l, x);
-	return lbfgs_get(l->solver, c);
+	if (lbfgs_get(l->solver, c) < 0)
+		return -1;
+	l->wants_loss = lbfgs_wants_loss(l->solver);
+	return 0;
 }
 
 /* Forgets all that follows from passes. */
@@ -649,12 +953,13 @@ static void
 clear_lane(struct lane *l)
 {
 	lbfgs_free(l->solver);
-	gram_factor_free(l->factor);
 	free(l->moments);
+	free(l->solved_for);
 	l->solver = NULL;
-	l->factor = NULL;
 	l->moments = NULL;
+	l->solved_for = NULL;
 	l->wants_curvature = false;
+	l->wants_loss = true;
 }
 
 int
@@ -675,6 +980,7 @@ glm_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n)
 	if (l->status > LANE_DIVERGED || l->reason >= REASON_COUNT)
 		bad = -1;
 	clear_lane(l);
+	p->precond_set = false;
 	if (get_u8(&c) && !bad)
 		bad = load_solver(p, l, &c, w);
 	set_point(p, lane, w);

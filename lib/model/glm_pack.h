@@ -3,8 +3,9 @@
 
 /*
  * glm_pack - the pack of the glm learners, whose configs have the parameters of
- * glm.h at its positions (l2, l1, tolerance and a loss's own): lanes, their solvers and bounds,
- * from one pass to the next.  The functions are the slots of learner.h.
+ * glm.h at its positions (l2, l1, tolerance and a loss's own): lanes, their
+ * solvers and bounds, from one pass to the next.  The functions are the slots
+ * of learner.h.
  *
  * A pass sums loss and gradient; where it is asked to, second moments too
  * (gram.h): of all rows alike in the first pass, and for a lane that needs

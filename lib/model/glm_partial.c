@@ -33,6 +33,9 @@ glm_partial_free(struct partial *t)
 	if (!t)
 		return;
 	free(t->g);
+	free(t->scratch.w);
+	free(t->scratch.batch);
+	free(t->scratch.cells);
 	free(t->shared.sum);
 	for (size_t i = 0; i < GLM_LANES; i++)
 		free(t->lane[i].sum);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "base/bytes.h"
 
 #define GLM_LANES 16
@@ -18,6 +19,14 @@ struct moments {
 	double *sum; /* [size] aligned; allocated when first wanted */
 };
 
+/* What a pass in single precision works with; see single_kernel.h.  Made when
+ * first wanted, neither sent nor merged. */
+struct glm_scratch {
+	float *w;	/* [d + 2][width] */
+	int32_t *batch; /* [d + 2][width] zeros */
+	double *cells;	/* [moments_size][width] zeros */
+};
+
 struct partial {
 	size_t n, width, d;		 /* lanes, with padding; features */
 	double *g;			 /* [d + 2][width] */
@@ -26,6 +35,7 @@ struct partial {
 	size_t moments_size;
 	struct moments shared;		/* all rows alike */
 	struct moments lane[GLM_LANES]; /* weighted by curvature */
+	struct glm_scratch scratch;
 };
 
 struct partial *glm_partial_new(size_t n, size_t width, size_t d,

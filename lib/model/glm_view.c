@@ -264,6 +264,27 @@ glm_rows_reset(struct rows *r)
 	r->n = 0;
 }
 
+bool
+glm_view_fits_single(const struct view *v)
+{
+	const struct group_facts *f = v->facts;
+	double n = (double)f->rows[PART_TRAIN];
+
+	if (n > INT32_MAX || f->weight_max * n > 16 * f->weight_sum ||
+	    v->offset_bound > 0x1p6)
+		return false;
+	for (uint32_t j = 0; j < v->d; j++) {
+		enum feature_kind kind =
+		    v->schema->feature[v->of[j].feature].kind;
+		double most = kind == FEATURE_SPARSE ? 0x1p12 : 0x1p6;
+
+		if (!(v->bound[j] <= most) ||
+		    (v->bound[j] < 1 / most && v->bound[j] > 0))
+			return false;
+	}
+	return true;
+}
+
 /* Zeroed, so that the end of each row is. */
 static void
 reserve_single(struct rows *r, size_t need)

@@ -1,10 +1,7 @@
 #include "model/gram.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/fmath.h"
-#include "base/fmath_lanes.h"
 #include "base/mem.h"
 #include "model/loss.h"
 
@@ -12,35 +9,12 @@
 #define FIELD_CELLS_MAX (1u << 18) /* field x core */
 #define WORK_PER_ROW 100	   /* multiplications of a factorisation */
 #define WORK_PER_SLOT 2000
-#define PIVOT_FLOOR 1e-11
-
-/* Where a slot is: core number, field number, or in the rest. */
-struct place {
-	enum { PLACE_REST, PLACE_CORE, PLACE_FIELD } kind;
-	uint32_t at;
-};
 
 struct gram {
 	const struct view *view;
-	uint32_t first, nfield; /* slots of the field: first, first + 1, ... */
-	uint32_t ncore, stride; /* stride: ncore rounded up to 8 */
-	uint32_t *core;		/* [ncore] slots; the intercept last */
-	double *core_grid;	/* [ncore] power of two above |x| */
-	struct place *place;	/* [d + 2] */
-	double grid;		/* of a term w */
-};
-
-struct gram_factor {
-	const struct gram *g;
-	const double *sums;
-	double scale; /* of sums */
-	double ridge;
-	double *rest;  /* [d] inverse diagonal */
-	double *field; /* [nfield] inverse diagonal, 0: not active */
-	double *lower; /* [stride][stride] Cholesky factor */
-	double *work;  /* [2 * stride] */
-	bool *active;  /* [d + 1] what field and lower were made for */
-	bool whole;    /* all are */
+	struct gram_map map;
+	double grid;  /* of a term w */
+	bool *is_hot; /* [ncore] a value of a category, or the intercept */
 };
 
 /* --- choice of slots --- */
@@ -57,13 +31,13 @@ choose_field(struct gram *g)
 		for (n = 1; j + n < v->d && v->of[j + n].feature == feature;)
 			n++;
 		if (v->schema->feature[feature].kind == FEATURE_CATEGORY &&
-		    n > g->nfield) {
-			g->first = j;
-			g->nfield = n;
+		    n > g->map.nfield) {
+			g->map.first = j;
+			g->map.nfield = n;
 		}
 	}
-	if (g->nfield > FIELD_CELLS_MAX / 16)
-		g->nfield = FIELD_CELLS_MAX / 16; /* the most frequent */
+	if (g->map.nfield > FIELD_CELLS_MAX / 16)
+		g->map.nfield = FIELD_CELLS_MAX / 16; /* the most frequent */
 }
 
 /* The largest core that the group's rows pay for. */
@@ -75,8 +49,8 @@ core_limit(const struct gram *g)
 			  WORK_PER_SLOT * (uint64_t)g->view->d;
 	uint64_t m = 1;
 
-	while (m < CORE_MAX && g->nfield * (m + 1) <= FIELD_CELLS_MAX &&
-	       g->nfield * m * m / 2 + m * m * m / 6 <= budget)
+	while (m < CORE_MAX && g->map.nfield * (m + 1) <= FIELD_CELLS_MAX &&
+	       g->map.nfield * m * m / 2 + m * m * m / 6 <= budget)
 		m++;
 	return (uint32_t)m;
 }
@@ -112,20 +86,56 @@ choose_core(struct gram *g)
 	uint32_t n = 0, limit = core_limit(g);
 
 	for (uint32_t j = 0; j < v->d; j++)
-		if (j < g->first || j >= g->first + g->nfield)
+		if (j < g->map.first || j >= g->map.first + g->map.nfield)
 			c[n++] = (struct candidate){v->square[j], j};
 	qsort(c, n, sizeof *c, compare_candidates);
 	if (n > limit - v->intercept)
 		n = limit - v->intercept;
-	g->core = xcalloc(n + 1, sizeof *g->core);
+	g->map.core = xcalloc(n + 1, sizeof *g->map.core);
 	for (uint32_t k = 0; k < n; k++)
-		g->core[k] = c[k].slot;
-	qsort(g->core, n, sizeof *g->core, compare_slots);
+		g->map.core[k] = c[k].slot;
+	qsort(g->map.core, n, sizeof *g->map.core, compare_slots);
 	if (v->intercept)
-		g->core[n++] = glm_view_intercept(v);
-	g->ncore = n;
-	g->stride = (n + 7) / 8 * 8;
+		g->map.core[n++] = glm_view_intercept(v);
+	g->map.ncore = n;
+	g->map.stride = (n + 7) / 8 * 8;
 	free(c);
+}
+
+/* Whether rows have 1 there or nothing. */
+static bool
+is_hot_slot(const struct view *v, uint32_t slot)
+{
+	const struct view_slot *s = v->of + slot;
+
+	return slot >= v->d || s->code == CODE_MISSING ||
+	       v->schema->feature[s->feature].kind == FEATURE_CATEGORY;
+}
+
+static void
+place_slots(struct gram *g)
+{
+	const struct view *v = g->view;
+	struct gram_map *m = &g->map;
+
+	m->place = xcalloc((size_t)v->d + 2, sizeof *m->place);
+	m->bound = xcalloc(m->ncore, sizeof *m->bound);
+	g->is_hot = xcalloc(m->ncore, sizeof *g->is_hot);
+	for (size_t j = 0; j < (size_t)v->d + 2; j++)
+		m->place[j] = GRAM_REST;
+	for (uint32_t k = 0; k < m->nfield; k++)
+		m->place[m->first + k] = GRAM_FIELD_0 - (int32_t)k;
+	for (uint32_t k = 0; k < m->ncore; k++) {
+		uint32_t j = m->core[k];
+
+		m->place[j] = (int32_t)k;
+		g->is_hot[k] = is_hot_slot(v, j);
+		m->bound[k] = j < v->d ? pow2_above(v->bound[j]) : 1;
+	}
+	m->intercept = v->intercept ? (int32_t)m->ncore - 1 : -1;
+	m->field_at = (size_t)m->nfield * m->stride;
+	m->core_at = m->field_at + (m->nfield + 7) / 8 * 8;
+	m->size = m->core_at + (size_t)m->ncore * m->stride;
 }
 
 struct gram *
@@ -137,16 +147,7 @@ gram_new(const struct view *v, double mass)
 	g->grid = 3 * pow2_above(mass);
 	choose_field(g);
 	choose_core(g);
-	g->place = xcalloc((size_t)v->d + 2, sizeof *g->place);
-	g->core_grid = xcalloc(g->ncore, sizeof *g->core_grid);
-	for (uint32_t k = 0; k < g->nfield; k++)
-		g->place[g->first + k] = (struct place){PLACE_FIELD, k};
-	for (uint32_t k = 0; k < g->ncore; k++) {
-		uint32_t j = g->core[k];
-
-		g->place[j] = (struct place){PLACE_CORE, k};
-		g->core_grid[k] = j < v->d ? pow2_above(v->bound[j]) : 1;
-	}
+	place_slots(g);
 	return g;
 }
 
@@ -155,32 +156,38 @@ gram_free(struct gram *g)
 {
 	if (!g)
 		return;
-	free(g->core);
-	free(g->core_grid);
-	free(g->place);
+	free(g->map.core);
+	free(g->map.place);
+	free(g->is_hot);
+	free(g->map.bound);
 	free(g);
 }
 
-/* --- sums: cross [nfield][stride], field [nfield] rounded up to 8, core
- * [ncore][stride]; every row is aligned --- */
-
-static size_t
-field_at(const struct gram *g)
+const struct gram_map *
+gram_map(const struct gram *g)
 {
-	return (size_t)g->nfield * g->stride;
+	return &g->map;
 }
 
-static size_t
-core_at(const struct gram *g)
+const struct view *
+gram_view(const struct gram *g)
 {
-	return field_at(g) + (g->nfield + 7) / 8 * 8;
+	return g->view;
+}
+
+double
+gram_curvature_grid(const struct gram *g)
+{
+	return 0.25 * g->grid;
 }
 
 size_t
 gram_size(const struct gram *g)
 {
-	return core_at(g) + (size_t)g->ncore * g->stride;
+	return g->map.size;
 }
+
+/* --- sums --- */
 
 /* What one row has in core and field. */
 struct gathered {
@@ -194,14 +201,14 @@ struct gathered {
 static void
 gather(const struct gram *g, struct gathered *a, uint32_t slot, double x)
 {
-	struct place p = g->place[slot];
+	int32_t at = g->map.place[slot];
 
-	if (p.kind == PLACE_CORE && x != 0 && a->n < CORE_MAX) {
-		a->core[a->n] = p.at;
+	if (at >= 0 && x != 0 && a->n < CORE_MAX) {
+		a->core[a->n] = (uint32_t)at;
 		a->x[a->n++] = x;
-	} else if (p.kind == PLACE_FIELD) {
+	} else if (at < GRAM_REST) {
 		a->has_field = true;
-		a->field = p.at;
+		a->field = (uint32_t)(GRAM_FIELD_0 - at);
 	}
 }
 
@@ -219,10 +226,13 @@ gather_row(const struct gram *g, const struct rows *r, size_t i,
 		gather(g, a, v->wide ? r->hot32[at] : r->hot16[at], 1);
 	}
 	for (size_t k = 0; k < v->nnum; k++)
-		gather(g, a, v->num[k], r->num[i * v->nnum + k]);
+		gather(g, a, v->num[k],
+		       r->single ? (double)r->num32[i * r->stride32 + k]
+				 : r->num[i * v->nnum + k]);
 	if (v->sparse)
 		for (size_t e = r->start[i]; e < r->start[i + 1]; e++)
-			gather(g, a, r->slot[e], r->value[e]);
+			gather(g, a, r->slot[e],
+			       r->single ? (double)r->value32[e] : r->value[e]);
 	if (v->intercept)
 		gather(g, a, glm_view_intercept(v), 1);
 }
@@ -238,26 +248,26 @@ static void
 add_row(const struct gram *g, const struct gathered *a, double w, double base,
 	double *sums)
 {
-	double *core = sums + core_at(g);
+	double *core = sums + g->map.core_at;
 
 	if (a->has_field) {
-		double *cross = sums + (size_t)a->field * g->stride;
+		double *cross = sums + (size_t)a->field * g->map.stride;
 
-		sums[field_at(g) + a->field] += round_to(w, base);
+		sums[g->map.field_at + a->field] += round_to(w, base);
 		for (uint32_t k = 0; k < a->n; k++)
 			cross[a->core[k]] += round_to(
-			    w * a->x[k], base * g->core_grid[a->core[k]]);
+			    w * a->x[k], base * g->map.bound[a->core[k]]);
 	}
 	for (uint32_t k = 0; k < a->n; k++) {
 		double wx = w * a->x[k];
-		double grid = base * g->core_grid[a->core[k]];
+		double grid = base * g->map.bound[a->core[k]];
 
 		for (uint32_t l = 0; l <= k; l++) {
 			uint32_t p = a->core[k], q = a->core[l];
 			uint32_t row = p > q ? p : q, column = p > q ? q : p;
 
-			core[(size_t)row * g->stride + column] +=
-			    round_to(wx * a->x[l], grid * g->core_grid[q]);
+			core[(size_t)row * g->map.stride + column] +=
+			    round_to(wx * a->x[l], grid * g->map.bound[q]);
 		}
 	}
 }
@@ -273,195 +283,40 @@ gram_add(const struct gram *g, const struct rows *r, size_t first, size_t n,
 
 		gather_row(g, r, first + i, &a);
 		if (curvature)
-			add_row(g, &a, w * curvature[i], 0.25 * g->grid, sums);
+			add_row(g, &a, w * curvature[i], gram_curvature_grid(g),
+				sums);
 		else
 			add_row(g, &a, w, g->grid, sums);
 	}
 }
 
+void
+gram_square_hot(const struct gram *g, double *sums)
+{
+	const struct gram_map *m = &g->map;
+	const double *last;
+
+	if (m->intercept < 0)
+		return;
+	for (size_t k = 0; k < m->nfield; k++)
+		sums[m->field_at + k] =
+		    sums[k * m->stride + (size_t)m->intercept];
+	last = sums + m->core_at + (size_t)m->intercept * m->stride;
+	for (size_t k = 0; k + 1 < m->ncore; k++)
+		if (g->is_hot[k])
+			sums[m->core_at + k * m->stride + k] = last[k];
+}
+
 double
 gram_mass(const struct gram *g, const double *sums)
 {
-	uint32_t last = g->ncore - 1;
+	uint32_t last = g->map.ncore - 1;
 	double sum = 0;
 
 	if (g->view->intercept)
-		return sums[core_at(g) + (size_t)last * g->stride + last];
-	for (uint32_t k = 0; k < g->nfield; k++)
-		sum += sums[field_at(g) + k];
+		return sums[g->map.core_at + (size_t)last * g->map.stride +
+			    last];
+	for (uint32_t k = 0; k < g->map.nfield; k++)
+		sum += sums[g->map.field_at + k];
 	return sum;
-}
-
-/* --- factor --- */
-
-/* t += a * b; n is a multiple of 8. */
-static void
-add_scaled(double *t, double a, const double *b, size_t n)
-{
-	for (size_t q = 0; q < n; q += 8)
-		*(v8d *)(t + q) += a * *(const v8d *)(b + q);
-}
-
-static double
-dot(const double *a, const double *b, size_t n)
-{
-	v8d s = v8d_splat(0);
-
-	for (size_t q = 0; q < n; q += 8)
-		s += *(const v8d *)(a + q) * *(const v8d *)(b + q);
-	return ((s[0] + s[1]) + (s[2] + s[3])) +
-	       ((s[4] + s[5]) + (s[6] + s[7]));
-}
-
-/* lower -= scale * b b', in the lower triangle; above it, anything. */
-static void
-subtract_outer(double *lower, const double *b, double scale, size_t n)
-{
-	for (size_t p = 0; p < n; p++)
-		if (b[p] != 0)
-			add_scaled(lower + p * n, -scale * b[p], b,
-				   p / 8 * 8 + 8);
-}
-
-static double
-inverse(double x)
-{
-	return x > 0 && isfinite(1 / x) ? 1 / x : 1;
-}
-
-/* Row and column p of the core as those of the unit matrix. */
-static void
-leave_out(struct gram_factor *f, size_t p)
-{
-	size_t n = f->g->stride;
-
-	for (size_t q = 0; q < p; q++)
-		f->lower[p * n + q] = 0;
-	for (size_t q = p + 1; q < n; q++)
-		f->lower[q * n + p] = 0;
-	f->lower[p * n + p] = 1;
-}
-
-/* The Schur complement of the field, factored. */
-static void
-factor_core(struct gram_factor *f)
-{
-	const struct gram *g = f->g;
-	const double *core = f->sums + core_at(g);
-	size_t n = g->stride;
-	double *diagonal = f->work;
-
-	memset(f->lower, 0, n * n * sizeof *f->lower);
-	for (size_t p = 0; p < g->ncore; p++) {
-		add_scaled(f->lower + p * n, f->scale, core + p * n, n);
-		if (g->core[p] < g->view->d)
-			f->lower[p * n + p] += f->ridge;
-		diagonal[p] = f->lower[p * n + p];
-	}
-	for (size_t k = 0; k < g->nfield; k++)
-		if (f->field[k] > 0)
-			subtract_outer(f->lower, f->sums + k * n,
-				       f->scale * f->scale * f->field[k], n);
-	/* What cancellation has left of a dependent column. */
-	for (size_t p = 0; p < g->ncore; p++)
-		if (!(f->lower[p * n + p] > PIVOT_FLOOR * diagonal[p]))
-			f->lower[p * n + p] = PIVOT_FLOOR * diagonal[p];
-	for (size_t p = 0; p < n; p++)
-		if (p >= g->ncore || !f->active[g->core[p]])
-			leave_out(f, p);
-	fmath_cholesky(f->lower, n, PIVOT_FLOOR);
-}
-
-static void
-factor(struct gram_factor *f)
-{
-	const struct gram *g = f->g;
-	const double *sums = f->sums + field_at(g);
-
-	for (size_t k = 0; k < g->nfield; k++)
-		f->field[k] = f->active[g->first + k]
-				  ? inverse(f->scale * sums[k] + f->ridge)
-				  : 0;
-	factor_core(f);
-}
-
-/* Makes the factor that of the active variables, NULL: all. */
-static void
-choose_active(struct gram_factor *f, const bool *active)
-{
-	size_t n = (size_t)f->g->view->d + f->g->view->intercept;
-
-	if (active ? memcmp(f->active, active, n) == 0 : f->whole)
-		return;
-	if (active)
-		memcpy(f->active, active, n);
-	else
-		memset(f->active, true, n);
-	f->whole = !active;
-	factor(f);
-}
-
-struct gram_factor *
-gram_factor_new(const struct gram *g, const double *sums,
-		struct gram_scale scale)
-{
-	struct gram_factor *f = xcalloc(1, sizeof *f);
-	const struct view *v = g->view;
-	size_t n = g->stride;
-
-	f->g = g;
-	f->sums = sums;
-	f->scale = scale.sums;
-	f->ridge = scale.ridge;
-	f->rest = xcalloc(v->d, sizeof *f->rest);
-	f->field = xcalloc(g->nfield, sizeof *f->field);
-	f->lower = xaligned(n, n * sizeof *f->lower);
-	f->work = xaligned(2 * n, sizeof *f->work);
-	f->active = xcalloc((size_t)v->d + 1, sizeof *f->active);
-	for (size_t j = 0; j < v->d; j++)
-		f->rest[j] = inverse(scale.curvature * v->square[j] + f->ridge);
-	choose_active(f, NULL);
-	return f;
-}
-
-void
-gram_factor_free(struct gram_factor *f)
-{
-	if (!f)
-		return;
-	free(f->rest);
-	free(f->field);
-	free(f->lower);
-	free(f->work);
-	free(f->active);
-	free(f);
-}
-
-void
-gram_factor_apply(struct gram_factor *f, const bool *active, double *v)
-{
-	const struct gram *g = f->g;
-	size_t n = g->ncore, stride = g->stride;
-	double *core = f->work, *t = f->work + stride;
-	double *field = v + g->first;
-
-	choose_active(f, active);
-	memset(f->work, 0, 2 * stride * sizeof *f->work);
-	for (size_t p = 0; p < n; p++)
-		core[p] = v[g->core[p]];
-	for (size_t k = 0; k < g->nfield; k++)
-		add_scaled(t, field[k] * f->field[k], f->sums + k * stride,
-			   stride);
-	for (size_t p = 0; p < n; p++)
-		core[p] -= f->scale * t[p];
-	fmath_cholesky_solve(f->lower, stride, core);
-	for (size_t j = 0; j < g->view->d; j++)
-		if (g->place[j].kind == PLACE_REST)
-			v[j] *= f->rest[j];
-	for (size_t k = 0; k < g->nfield; k++)
-		field[k] = f->field[k] *
-			   (field[k] -
-			    f->scale * dot(core, f->sums + k * stride, stride));
-	for (size_t p = 0; p < n; p++)
-		v[g->core[p]] = core[p];
 }

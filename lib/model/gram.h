@@ -2,10 +2,8 @@
 #define KP_MODEL_GRAM_H
 
 /*
- * gram - second moments of a group's rows in a glm_view, and the
- * preconditioner of L-BFGS that they give.  At the start of training all rows
- * have the same curvature c, so c * moments + l2 is the Hessian there; later
- * each row has its own, and weighs by it.
+ * gram - second moments of a group's rows in a glm_view, each row weighted by
+ * its weight and a curvature: what preconditioners are made of (precond.h).
  *
  * Not all of it is kept.  Slots are of three kinds:
  *
@@ -16,20 +14,39 @@
  *	        that between field and core
  *	rest    the diagonal alone, from the facts
  *
- * Field and core are solved by the Schur complement of the field, by Cholesky
- * (Golub & Van Loan 2013, section 4.2).  What is chosen depends on the view
- * alone.  Moments are exact sums (DESIGN section 8): they add by elements.
+ * What is chosen depends on the view alone.  Moments are exact sums (DESIGN
+ * section 8): they add by elements.
  */
 
 #include <stddef.h>
+#include <stdint.h>
 #include "model/glm_view.h"
 
 struct gram;
-struct gram_factor;
+
+/* Where things are in the moments: cross [nfield][stride], field [nfield]
+ * rounded up to 8, core [ncore][stride], of which the lower triangle counts. */
+struct gram_map {
+	uint32_t first, nfield; /* slots of the field: first, first + 1, ... */
+	uint32_t ncore, stride; /* stride: ncore rounded up to 8 */
+	size_t field_at, core_at, size;
+	uint32_t *core;	   /* [ncore] slots, ascending; the intercept last */
+	int32_t intercept; /* its core number, or -1 */
+	/* [d + 2] by slot: the core number, GRAM_REST, or field number k as
+	 * GRAM_FIELD_0 - k. */
+	int32_t *place;
+	double *bound; /* [ncore] power of two above |x| */
+};
+#define GRAM_REST (-1)
+#define GRAM_FIELD_0 (-2)
 
 /* mass: rows times largest weight of the whole group. */
 struct gram *gram_new(const struct view *v, double mass);
 void gram_free(struct gram *g);
+const struct gram_map *gram_map(const struct gram *g);
+const struct view *gram_view(const struct gram *g);
+/* M of a term that is a weight times a curvature of at most 1/4. */
+double gram_curvature_grid(const struct gram *g);
 /* Doubles that the moments take. */
 size_t gram_size(const struct gram *g);
 /* Adds the moments of rows first .. first + n - 1 to sums, [gram_size] aligned
@@ -37,21 +54,11 @@ size_t gram_size(const struct gram *g);
  * each. */
 void gram_add(const struct gram *g, const struct rows *r, size_t first,
 	      size_t n, const double *curvature, double *sums);
+/* A one-hot slot's square is its product with the intercept: where there is
+ * one, fills in the squares that were left out for that. */
+void gram_square_hot(const struct gram *g, double *sums);
 /* The sum of all weights in sums; without an intercept that of the rows with a
  * field, or 0. */
 double gram_mass(const struct gram *g, const double *sums);
-
-/* Of scale.sums * moments + ridge on all slots but the intercept, for the
- * variables of a lane: [d], and the intercept if there is one.  The rest has
- * scale.curvature * mean square + ridge.  g and sums outlive it. */
-struct gram_scale {
-	double sums, curvature, ridge;
-};
-struct gram_factor *gram_factor_new(const struct gram *g, const double *sums,
-				    struct gram_scale scale);
-void gram_factor_free(struct gram_factor *f);
-/* v becomes the inverse times v.  With `active` the inverse is that of the
- * rows and columns of active variables; v is 0 elsewhere, and stays. */
-void gram_factor_apply(struct gram_factor *f, const bool *active, double *v);
 
 #endif

@@ -11,11 +11,14 @@
  * slope at its start. */
 #define SLOPE_LOW -0.9
 #define SLOPE_HIGH 0.9
+#define SLOPE_HIGH_ALONE 0.5 /* without knowing f */
+/* f is wanted of points whose gradient was this near to the end. */
+#define NEAR_STOP 100
 #define ARMIJO 1e-4
 #define TRIES_MAX 40
 #define FALLS 3 /* accepted steps that `ftol` looks back over */
 
-enum phase { PHASE_START, PHASE_SEARCH };
+enum phase { PHASE_START, PHASE_SEARCH, PHASE_SETTLE };
 
 /* A line search: t is the trial, [lo, hi] brackets the zero of the slope. */
 struct search {
@@ -28,11 +31,15 @@ struct lbfgs {
 	struct lbfgs_options o;
 	enum lbfgs_status status;
 	enum phase phase;
+	enum lbfgs_status ending; /* how it ends once it is settled */
 	uint64_t evaluations;
 	uint32_t npair, newest; /* pairs are a ring */
-	double sy[LBFGS_HISTORY];
-	double stop; /* |pg| to end at */
-	double loss, objective;
+	double sy[LBFGS_HISTORY], alpha[LBFGS_HISTORY];
+	const double *scaling;	/* of sy, or NULL */
+	double stop;		/* |pg| to end at */
+	double size;		/* |pg| */
+	double loss, objective; /* NAN: not known at x */
+	double level;		/* the last objective that was known */
 	double fall[FALLS]; /* objectives of the last accepted, newest first */
 	uint32_t nfall;
 	struct search search;
@@ -69,7 +76,7 @@ lbfgs_new(const struct lbfgs_options *o, const double *x0)
 		memcpy(s->x, x0, n * sizeof *p);
 		memcpy(s->xt, x0, n * sizeof *p);
 	}
-	s->loss = s->objective = INFINITY;
+	s->loss = s->objective = s->level = INFINITY;
 	return s;
 }
 
@@ -119,12 +126,32 @@ lbfgs_evaluations(const struct lbfgs *s)
 	return s->evaluations;
 }
 
-/* Ends with the accepted point as the solution. */
+/* Ends with the accepted point as the solution, whose loss is to be known. */
 static void
 finish(struct lbfgs *s, enum lbfgs_status status)
 {
 	memcpy(s->xt, s->x, s->o.n * sizeof *s->x);
-	s->status = status;
+	if (isnan(s->loss)) {
+		s->phase = PHASE_SETTLE;
+		s->ending = status;
+		s->status = LBFGS_EVALUATE;
+	} else {
+		s->status = status;
+	}
+}
+
+bool
+lbfgs_settling(const struct lbfgs *s)
+{
+	return s->status == LBFGS_EVALUATE && s->phase == PHASE_SETTLE;
+}
+
+enum lbfgs_status
+lbfgs_stop(struct lbfgs *s)
+{
+	if (s->status == LBFGS_EVALUATE && s->phase == PHASE_SEARCH)
+		finish(s, LBFGS_STOPPED);
+	return s->status;
 }
 
 /* --- objective and gradients --- */
@@ -206,14 +233,6 @@ axpy(double *d, double a, const double *v, size_t n)
 		d[j] += a * v[j];
 }
 
-/* v = H0 v */
-static void
-precondition(const struct lbfgs *s, double *v)
-{
-	if (s->o.precondition)
-		s->o.precondition(s->o.with, s->active, v);
-}
-
 /* v = 0 where a variable is not active. */
 static void
 restrict_to_active(const struct lbfgs *s, double *v)
@@ -244,16 +263,17 @@ pair_at(const struct lbfgs *s, uint32_t i)
 }
 
 /* s'y of the pairs on active variables alone (those of the older pairs are
- * known where all are active); returns s'y / y'H0 y of the newest.  A pair
- * without curvature there sits this step out (sy = 0). */
-static double
+ * known where all are active); a pair without curvature there sits this step
+ * out (sy = 0).  The newest other one scales H0, see second_loop(). */
+static void
 measure_pairs(struct lbfgs *s)
 {
 	size_t n = s->o.n;
 	uint32_t stale = s->active ? s->npair : s->npair > 0;
-	double scale = 0, *y = s->gt; /* of a point left: free */
+	double *y = s->gt; /* of a point left: free */
 
-	for (uint32_t i = 0; i < stale; i++) {
+	s->scaling = NULL;
+	for (uint32_t i = stale; i-- > 0;) {
 		uint32_t k = pair_at(s, i);
 		double yy;
 
@@ -261,26 +281,27 @@ measure_pairs(struct lbfgs *s)
 		restrict_to_active(s, y);
 		s->sy[k] = fmath_dot(s->s[k], y, n);
 		yy = fmath_dot(y, y, n);
-		if (!(s->sy[k] > DBL_EPSILON * yy) || !(yy > 0)) {
+		if (!(s->sy[k] > DBL_EPSILON * yy) || !(yy > 0))
 			s->sy[k] = 0;
-		} else if (scale == 0) {
-			precondition(s, y);
-			scale = s->sy[k] / fmath_dot(s->y[k], y, n);
-		}
+		else
+			s->scaling = &s->sy[k];
 	}
-	return scale > 0 && isfinite(scale) ? scale : 1;
+	if (s->scaling) {
+		memcpy(y, s->y[s->scaling - s->sy], n * sizeof *y);
+		restrict_to_active(s, y);
+	}
 }
 
 /* d = -H pg by the two-loop recursion (Nocedal & Wright 2006, alg. 7.4), on
- * active variables: d is kept 0 elsewhere, which restricts all products. */
+ * active variables: d is kept 0 elsewhere, which restricts all products.  The
+ * first loop; then d, and y in gt, are to be multiplied by H0. */
 static void
-two_loop(struct lbfgs *s)
+first_loop(struct lbfgs *s)
 {
 	size_t n = s->o.n;
-	double alpha[LBFGS_HISTORY], scale;
 
 	choose_active(s);
-	scale = measure_pairs(s);
+	measure_pairs(s);
 	for (size_t j = 0; j < n; j++)
 		s->d[j] = -s->pg[j];
 	restrict_to_active(s, s->d);
@@ -289,11 +310,25 @@ two_loop(struct lbfgs *s)
 
 		if (s->sy[k] == 0)
 			continue;
-		alpha[k] = fmath_dot(s->s[k], s->d, n) / s->sy[k];
-		axpy(s->d, -alpha[k], s->y[k], n);
+		s->alpha[k] = fmath_dot(s->s[k], s->d, n) / s->sy[k];
+		axpy(s->d, -s->alpha[k], s->y[k], n);
 		restrict_to_active(s, s->d);
 	}
-	precondition(s, s->d);
+}
+
+static void
+second_loop(struct lbfgs *s)
+{
+	size_t n = s->o.n;
+	double scale = 1;
+
+	if (s->scaling) {
+		const double *y = s->y[s->scaling - s->sy];
+
+		scale = *s->scaling / fmath_dot(y, s->gt, n);
+		if (!(scale > 0) || !isfinite(scale))
+			scale = 1;
+	}
 	for (size_t j = 0; j < n; j++)
 		s->d[j] *= scale;
 	for (uint32_t i = s->npair; i-- > 0;) {
@@ -301,7 +336,7 @@ two_loop(struct lbfgs *s)
 
 		if (s->sy[k] == 0)
 			continue;
-		axpy(s->d, alpha[k] - fmath_dot(s->y[k], s->d, n) / s->sy[k],
+		axpy(s->d, s->alpha[k] - fmath_dot(s->y[k], s->d, n) / s->sy[k],
 		     s->s[k], n);
 		restrict_to_active(s, s->d);
 	}
@@ -337,12 +372,6 @@ add_pair(struct lbfgs *s)
 		s->npair++;
 }
 
-void
-lbfgs_forget(struct lbfgs *s)
-{
-	s->npair = 0;
-}
-
 /* --- line search --- */
 
 static void
@@ -353,24 +382,42 @@ set_trial(struct lbfgs *s, double t)
 	s->search.t = t;
 	for (size_t j = 0; j < s->o.n; j++)
 		s->xt[j] = s->x[j] + t * s->d[j];
+	if (s->o.single)
+		for (size_t j = 0; j < s->o.n; j++)
+			s->xt[j] = (float)s->xt[j];
 	if (s->o.l1 > 0)
 		for (size_t j = 0; j < npen; j++)
 			if (s->xt[j] * orthant(s, j) <= 0)
 				s->xt[j] = 0;
 }
 
-/* Starts a search from x along a new direction, or ends. */
+static void search_along(struct lbfgs *s);
+
+/* Looks for a new direction from x. */
 static void
 begin_search(struct lbfgs *s)
 {
+	first_loop(s);
+	if (s->o.preconditioned)
+		s->status = LBFGS_SOLVE;
+	else
+		search_along(s);
+}
+
+/* Starts a search along the direction that the second loop ends with, or ends,
+ * or tries another. */
+static void
+search_along(struct lbfgs *s)
+{
 	double slope;
 
-	two_loop(s);
+	s->status = LBFGS_EVALUATE;
+	second_loop(s);
 	slope = fmath_dot(s->pg, s->d, s->o.n);
 	if (!(slope < 0) && s->npair) {
-		lbfgs_forget(s);
-		two_loop(s);
-		slope = fmath_dot(s->pg, s->d, s->o.n);
+		s->npair = 0;
+		begin_search(s);
+		return;
 	}
 	/* Curvature beyond doubles (a separable problem's weights grow for
 	 * ever): the accepted point is sound, no direction from it is. */
@@ -378,8 +425,12 @@ begin_search(struct lbfgs *s)
 		finish(s, LBFGS_STUCK);
 		return;
 	}
+	if (s->size <= s->stop && -slope <= s->o.dtol * fabs(s->level)) {
+		finish(s, LBFGS_CONVERGED);
+		return;
+	}
 	/* What a step can still win is lost in the rounding of f. */
-	if (!(-slope > 0.5 * DBL_EPSILON * fabs(s->objective))) {
+	if (!(-slope > 0.5 * DBL_EPSILON * fabs(s->level))) {
 		finish(s, LBFGS_FLAT);
 		return;
 	}
@@ -389,11 +440,41 @@ begin_search(struct lbfgs *s)
 	set_trial(s, 1);
 }
 
+size_t
+lbfgs_solve_for(struct lbfgs *s, double *v[2])
+{
+	v[0] = s->d;
+	v[1] = s->gt;
+	return s->scaling ? 2 : 1;
+}
+
+const bool *
+lbfgs_active(const struct lbfgs *s)
+{
+	return s->active;
+}
+
+enum lbfgs_status
+lbfgs_solved(struct lbfgs *s)
+{
+	if (s->status == LBFGS_SOLVE)
+		search_along(s);
+	return s->status;
+}
+
+void
+lbfgs_forget(struct lbfgs *s)
+{
+	s->npair = 0;
+	if (s->status == LBFGS_SOLVE)
+		begin_search(s);
+}
+
 /* No trial was accepted: once more without memory, else end. */
 static void
 give_up(struct lbfgs *s)
 {
-	bool small = -s->search.slope0 <= 1e-10 * fabs(s->objective);
+	bool small = -s->search.slope0 <= 1e-10 * fabs(s->level);
 
 	if (s->npair) {
 		lbfgs_forget(s);
@@ -403,33 +484,52 @@ give_up(struct lbfgs *s)
 	}
 }
 
+/* Whether the objective, if it is known, has all but stopped falling. */
+static bool
+is_flat(struct lbfgs *s, double objective)
+{
+	double before = s->nfall == FALLS ? s->fall[FALLS - 1] : INFINITY;
+
+	if (isnan(objective))
+		return false;
+	s->level = objective;
+	memmove(s->fall + 1, s->fall, (FALLS - 1) * sizeof *s->fall);
+	s->fall[0] = objective;
+	if (s->nfall < FALLS)
+		s->nfall++;
+	return before - objective < s->o.ftol * fabs(objective);
+}
+
 /* Takes the trial as the new point; loss and objective are its. */
 static void
 accept(struct lbfgs *s, double f, double objective)
 {
 	size_t bytes = s->o.n * sizeof *s->x;
-	double before = s->nfall == FALLS ? s->fall[FALLS - 1] : INFINITY;
+	bool flat = is_flat(s, objective);
 
-	if (s->phase == PHASE_SEARCH)
+	if (s->phase == PHASE_SEARCH && !s->o.newton)
 		add_pair(s);
 	memcpy(s->x, s->xt, bytes);
 	memcpy(s->g, s->gt, bytes);
 	s->loss = f;
 	s->objective = objective;
 	pseudo_gradient(s);
-	memmove(s->fall + 1, s->fall, (FALLS - 1) * sizeof *s->fall);
-	s->fall[0] = objective;
-	if (s->nfall < FALLS)
-		s->nfall++;
-
+	s->size = norm(s->pg, s->o.n);
 	if (s->phase == PHASE_START)
-		s->stop = s->o.gtol * norm(s->pg, s->o.n);
-	if (norm(s->pg, s->o.n) <= s->stop)
+		s->stop = s->o.gtol * s->size;
+	if (s->size == 0 || (s->size <= s->stop && !(s->o.dtol > 0)))
 		finish(s, LBFGS_CONVERGED);
-	else if (before - objective < s->o.ftol * fabs(objective))
+	else if (flat)
 		finish(s, LBFGS_FLAT);
 	else
 		begin_search(s);
+}
+
+bool
+lbfgs_wants_loss(const struct lbfgs *s)
+{
+	return !s->o.single || s->phase != PHASE_SEARCH || s->o.l1 > 0 ||
+	       s->search.tries > 2 || s->size <= NEAR_STOP * s->stop;
 }
 
 /* A trial strictly inside (lo, hi), near where the secant of the slopes is
@@ -465,13 +565,14 @@ search_smooth(struct lbfgs *s, double f, double objective)
 {
 	struct search *q = &s->search;
 	double slope = fmath_dot(s->gt, s->d, s->o.n);
-	double high = -SLOPE_HIGH * q->slope0, low = -SLOPE_LOW * q->slope0;
 	double slack = 1e-10 * fabs(s->objective);
+	bool known = !isnan(objective) && !isnan(s->objective);
+	double high = known ? SLOPE_HIGH : SLOPE_HIGH_ALONE;
 	double next;
 
-	if (slope >= low &&
-	    (slope <= 0 ||
-	     (slope <= high && objective <= s->objective + slack))) {
+	if (slope >= -SLOPE_LOW * q->slope0 &&
+	    (slope <= 0 || (slope <= -high * q->slope0 &&
+			    !(objective > s->objective + slack)))) {
 		accept(s, f, objective);
 		return;
 	}
@@ -539,7 +640,11 @@ lbfgs_feed(struct lbfgs *s, double f, const double *g)
 	s->evaluations++;
 	trial_gradient(s, g);
 	objective = trial_objective(s, f);
-	if (s->phase == PHASE_SEARCH) {
+	if (s->phase == PHASE_SETTLE) {
+		s->loss = f;
+		s->objective = objective;
+		s->status = isnan(f) ? LBFGS_NOT_FINITE : s->ending;
+	} else if (s->phase == PHASE_SEARCH) {
 		if (s->o.l1 > 0)
 			search_orthant(s, f, objective);
 		else
@@ -562,14 +667,15 @@ lbfgs_put(const struct lbfgs *s, struct strbuf *sb)
 
 	put_u8(sb, (uint8_t)s->status);
 	put_u8(sb, (uint8_t)s->phase);
+	put_u8(sb, (uint8_t)s->ending);
 	put_u64(sb, s->evaluations);
 	put_u32(sb, s->npair);
 	put_u32(sb, s->nfall);
 	put_u32(sb, q->tries);
 	put_f64s(sb,
 		 (double[]){s->stop, s->loss, s->objective, q->t, q->lo, q->hi,
-			    q->slope0, q->slope_lo, q->slope_hi},
-		 9);
+			    q->slope0, q->slope_lo, q->slope_hi, s->level},
+		 10);
 	put_f64s(sb, s->fall, FALLS);
 	put_f64s(sb, s->x, n);
 	put_f64s(sb, s->g, n);
@@ -589,22 +695,24 @@ lbfgs_get(struct lbfgs *s, struct cursor *c)
 {
 	struct search *q = &s->search;
 	size_t n = s->o.n;
-	double v[9];
+	double v[10];
 
 	s->status = get_u8(c);
 	s->phase = get_u8(c);
+	s->ending = get_u8(c);
 	s->evaluations = get_u64(c);
 	s->npair = get_u32(c);
 	s->nfall = get_u32(c);
 	q->tries = get_u32(c);
-	if (s->status > LBFGS_NOT_FINITE || s->phase > PHASE_SEARCH ||
-	    s->npair > LBFGS_HISTORY || s->nfall > FALLS ||
-	    cursor_left(c) / sizeof(double) < 4 * n)
+	if (s->status > LBFGS_STOPPED || s->phase > PHASE_SETTLE ||
+	    s->ending > LBFGS_STOPPED || s->npair > LBFGS_HISTORY ||
+	    s->nfall > FALLS || cursor_left(c) / sizeof(double) < 4 * n)
 		return -1;
-	get_f64s(c, v, 9);
+	get_f64s(c, v, 10);
 	s->stop = v[0];
 	s->loss = v[1];
 	s->objective = v[2];
+	s->level = v[9];
 	*q = (struct search){.t = v[3],
 			     .lo = v[4],
 			     .hi = v[5],
@@ -624,5 +732,6 @@ lbfgs_get(struct lbfgs *s, struct cursor *c)
 	}
 	s->newest = s->npair ? s->npair - 1 : 0;
 	pseudo_gradient(s);
+	s->size = norm(s->pg, n);
 	return cursor_ok(c) ? 0 : -1;
 }

@@ -8,9 +8,9 @@
  * many workers.
  *
  * Two-loop recursion with history 10 (Nocedal 1980; Nocedal & Wright 2006,
- * algorithm 7.4); initial inverse Hessian: the caller's, scaled by
- * s'y / y'H0 y.  Line search by slope for smooth convex f; with l1 > 0
- * OWL-QN (Andrew & Gao 2007): pseudo-gradient, orthant projection,
+ * algorithm 7.4); initial inverse Hessian: the identity or the caller's,
+ * scaled by s'y / y'H0 y.  Line search by slope for smooth convex f; with l1 >
+ * 0 OWL-QN (Andrew & Gao 2007): pseudo-gradient, orthant projection,
  * backtracking.  A pair with s'y not above 0 is skipped.  f must be convex: a
  * slope that still falls at the trial point proves a lower f, whatever the
  * rounding of f says.
@@ -31,26 +31,27 @@
 #define LBFGS_HISTORY 10
 
 struct lbfgs_options {
-	size_t n;      /* variables */
-	size_t nfree;  /* the last nfree are unpenalised */
-	double l1, l2; /* >= 0 */
-	double gtol;   /* stop: |pg| <= gtol * |pg| at start */
-	double ftol;   /* stop: objective fell by less than ftol
-			  relative over the last 3 accepted steps */
-	/* v becomes H0 v, [n]: the initial inverse Hessian, symmetric and
-	 * positive definite.  Under l1 only some variables are active (else
-	 * NULL): H0 is then to be the inverse of the active rows and columns
-	 * of the Hessian, and v is 0 elsewhere.  NULL: the identity. */
-	void (*precondition)(void *with, const bool *active, double *v);
-	void *with;
+	size_t n;	     /* variables */
+	size_t nfree;	     /* the last nfree are unpenalised */
+	double l1, l2;	     /* >= 0 */
+	double gtol; /* stop: |pg| <= gtol * |pg| at start, */
+	double dtol; /* and, unless 0, twice what a step by H promises to win
+			is at most dtol of the objective */
+	double ftol; /* stop: objective fell by less than ftol relative over
+			the last 3 accepted steps */
+	bool preconditioned; /* the caller solves, see lbfgs_solve_for() */
+	bool single;	     /* points are floats */
+	bool newton; /* no pairs: H0 is the inverse Hessian at each point */
 };
 
 enum lbfgs_status {
 	LBFGS_EVALUATE,	 /* feed f and g at lbfgs_point() */
+	LBFGS_SOLVE,	 /* multiply by H0, see lbfgs_solve_for() */
 	LBFGS_CONVERGED, /* gradient small */
 	LBFGS_FLAT,	 /* objective no longer falls: converged too */
 	LBFGS_STUCK,	 /* no step helps although the gradient is not small */
 	LBFGS_NOT_FINITE,
+	LBFGS_STOPPED, /* by the caller */
 };
 
 struct lbfgs;
@@ -61,10 +62,25 @@ void lbfgs_free(struct lbfgs *s);
 /* Where to evaluate next; the solution once it has ended. [n] */
 const double *lbfgs_point(const struct lbfgs *s);
 enum lbfgs_status lbfgs_status(const struct lbfgs *s);
-/* f: mean loss, g: [n] its gradient, both at lbfgs_point(). */
+/* f: mean loss, g: [n] its gradient, both at lbfgs_point().  f may be left out
+ * (NAN) unless lbfgs_wants_loss(): a solver that is about to end asks. */
 enum lbfgs_status lbfgs_feed(struct lbfgs *s, double f, const double *g);
+/* A preconditioned solver at LBFGS_SOLVE wants each of the n vectors v[0 .. n),
+ * n at most 2, replaced by H0 v, then lbfgs_solved(): H0 is an inverse Hessian
+ * near the accepted point, symmetric and positive definite.  Under l1 only
+ * the variables of lbfgs_active() are to be solved for (else NULL): H0 is
+ * then the inverse of their rows and columns, and v is 0 elsewhere. */
+size_t lbfgs_solve_for(struct lbfgs *s, double *v[2]);
+const bool *lbfgs_active(const struct lbfgs *s); /* [n] */
+enum lbfgs_status lbfgs_solved(struct lbfgs *s);
+bool lbfgs_wants_loss(const struct lbfgs *s);
+/* Whether the evaluation asked for is of the accepted point's loss alone. */
+bool lbfgs_settling(const struct lbfgs *s);
+/* Ends with the accepted point, once its loss is known; the status says. */
+enum lbfgs_status lbfgs_stop(struct lbfgs *s);
 /* The last accepted point, and there the mean loss and the objective (with
- * penalties): what to keep if the caller stops before the solver does. */
+ * penalties; NAN if not known): what to keep if the caller stops before the
+ * solver does. */
 const double *lbfgs_accepted(const struct lbfgs *s); /* [n] */
 double lbfgs_loss(const struct lbfgs *s);
 double lbfgs_objective(const struct lbfgs *s);

@@ -9,6 +9,7 @@
 #include "model/gram.h"
 #include "model/lbfgs.h"
 #include "model/loss.h"
+#include "model/precond.h"
 #include "model/softmax.h"
 #include "model/softmax_kernel.h"
 
@@ -16,8 +17,9 @@
 /* Least ridge of a preconditioner, as a share of the curvature. */
 #define RIDGE_MIN 1e-9
 #define RIDGE_MIN_L1 1e-2
-/* Share of the tolerance that the objective must still fall by. */
-#define FTOL_PER_TOLERANCE 1e-3
+/* As in glm_pack. */
+#define DTOL_PER_SQUARE 10
+#define FTOL_PER_TOLERANCE 1e-4
 /* A class is at most so much rarer or more frequent than the mean, to the
  * preconditioner. */
 #define RARE_MAX 32
@@ -45,15 +47,14 @@ static const char *const reason_text[REASON_COUNT] = {
 };
 
 struct lane {
-	const struct pack *pack; /* for precondition() */
 	const struct config *config;
 	enum lane_status status;
 	enum reason reason;
 	uint32_t epoch;
 	double loss, objective, loss_bound;
-	struct gram_factor *factor; /* NULL until the moments are known */
-	struct lbfgs *solver;	    /* NULL until the first update */
-	double *scratch;	    /* [d + 1] of a class */
+	struct precond *precond; /* of some classes at a time */
+	bool precond_set;	 /* for all variables of any class */
+	struct lbfgs *solver;	 /* NULL until the first update */
 };
 
 struct pack {
@@ -142,45 +143,115 @@ center(const struct pack *p, double *v)
 	}
 }
 
-/* S F S of one class, S being its spread and F the inverse of gram.h. */
-static void
-precondition_class(const struct lane *l, size_t c, const bool *active,
-		   double *v)
+/* What the inverse of each class is made of, up to its spread. */
+static struct precond_lane
+inverse_of(const struct pack *p, const struct lane *l)
 {
-	const struct pack *p = l->pack;
-	size_t d = p->view->d, k = p->shape.nclass;
-	bool *of = NULL;
+	const double *value = l->config->value;
+	double floor =
+	    p->curvature * (value[SOFTMAX_L1] > 0 ? RIDGE_MIN_L1 : RIDGE_MIN);
 
-	for (size_t j = 0; j < d; j++)
-		l->scratch[j] = v[c * d + j] * p->spread[c];
-	if (p->view->intercept)
-		l->scratch[d] = v[k * d + c] * p->spread[c];
-	if (active) {
-		of = xcalloc(d + 1, sizeof *of);
-		memcpy(of, active + c * d, d * sizeof *of);
-		if (p->view->intercept)
-			of[d] = active[k * d + c];
+	return (struct precond_lane){
+	    .sums = p->moments,
+	    .scale = p->curvature / p->facts->weight_sum,
+	    .curvature = p->curvature,
+	    .ridge = value[SOFTMAX_L2] > floor ? value[SOFTMAX_L2] : floor,
+	};
+}
+
+/* The variables of class c among `active`, as a view has them. */
+static void
+active_of_class(const struct pack *p, const bool *active, size_t c, bool *of)
+{
+	size_t d = p->view->d, k = p->shape.nclass;
+
+	memcpy(of, active + c * d, d * sizeof *of);
+	of[d] = p->view->intercept && active[k * d + c];
+}
+
+/* Makes the inverses of n classes. */
+static void
+set_classes(const struct pack *p, struct lane *l, size_t first, size_t n,
+	    const bool *active)
+{
+	struct precond_lane of[PACK_LANES_MAX];
+	size_t d = p->view->d;
+	bool *part = active ? xcalloc(n * (d + 1), sizeof *part) : NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		of[i] = inverse_of(p, l);
+		if (!active)
+			continue;
+		active_of_class(p, active, first + i, part + i * (d + 1));
+		of[i].active = part + i * (d + 1);
 	}
-	gram_factor_apply(l->factor, of, l->scratch);
-	free(of);
-	for (size_t j = 0; j < d; j++)
-		v[c * d + j] = l->scratch[j] * p->spread[c];
-	if (p->view->intercept)
-		v[k * d + c] = l->scratch[d] * p->spread[c];
+	precond_set(l->precond, of, n);
+	l->precond_set = !active;
+	free(part);
+}
+
+/* S F S of n classes, S being the spread of each and F the inverse. */
+static void
+precondition_classes(const struct pack *p, struct lane *l, size_t first,
+		     size_t n, double *v)
+{
+	size_t d = p->view->d, k = p->shape.nclass;
+	double *x = xcalloc(n, (d + 1) * sizeof *x);
+	double *of[PACK_LANES_MAX] = {NULL};
+
+	for (size_t i = 0; i < n; i++) {
+		size_t c = first + i;
+
+		of[i] = x + i * (d + 1);
+		for (size_t j = 0; j < d; j++)
+			of[i][j] = v[c * d + j] * p->spread[c];
+		if (p->view->intercept)
+			of[i][d] = v[k * d + c] * p->spread[c];
+	}
+	precond_apply(l->precond, of);
+	for (size_t i = 0; i < n; i++) {
+		size_t c = first + i;
+
+		for (size_t j = 0; j < d; j++)
+			v[c * d + j] = of[i][j] * p->spread[c];
+		if (p->view->intercept)
+			v[k * d + c] = of[i][d] * p->spread[c];
+	}
+	free(x);
 }
 
 /* Under l1 the optimum's weights do not sum to 0. */
 static void
-precondition(void *with, const bool *active, double *v)
+precondition(const struct pack *p, struct lane *l, double *v)
 {
-	struct lane *l = with;
+	const bool *active = lbfgs_active(l->solver);
+	size_t k = p->shape.nclass;
 
 	if (!active)
-		center(l->pack, v);
-	for (size_t c = 0; c < l->pack->shape.nclass; c++)
-		precondition_class(l, c, active, v);
+		center(p, v);
+	for (size_t c = 0; c < k; c += PACK_LANES_MAX) {
+		size_t n = k - c < PACK_LANES_MAX ? k - c : PACK_LANES_MAX;
+
+		if (active || !l->precond_set)
+			set_classes(p, l, c, n, active);
+		precondition_classes(p, l, c, n, v);
+	}
 	if (!active)
-		center(l->pack, v);
+		center(p, v);
+}
+
+/* Gives the solver the products that it asks for. */
+static void
+solve(const struct pack *p, struct lane *l)
+{
+	while (lbfgs_status(l->solver) == LBFGS_SOLVE) {
+		double *v[2];
+		size_t n = lbfgs_solve_for(l->solver, v);
+
+		for (size_t i = 0; i < n; i++)
+			precondition(p, l, v[i]);
+		lbfgs_solved(l->solver);
+	}
 }
 
 /* The spread of a class is the root of what its inverse curvature, about 1 / p,
@@ -204,22 +275,6 @@ make_spread(struct pack *p)
 	}
 }
 
-static struct gram_factor *
-new_factor(const struct pack *p, const struct lane *l)
-{
-	const double *value = l->config->value;
-	double floor =
-	    p->curvature * (value[SOFTMAX_L1] > 0 ? RIDGE_MIN_L1 : RIDGE_MIN);
-
-	return gram_factor_new(
-	    p->gram, p->moments,
-	    (struct gram_scale){
-		.sums = p->curvature / p->facts->weight_sum,
-		.curvature = p->curvature,
-		.ridge = value[SOFTMAX_L2] > floor ? value[SOFTMAX_L2] : floor,
-	    });
-}
-
 static struct lbfgs *
 new_solver(const struct pack *p, struct lane *l, const double *x)
 {
@@ -233,8 +288,9 @@ new_solver(const struct pack *p, struct lane *l, const double *x)
 		.l2 = v[SOFTMAX_L2],
 		.gtol = v[SOFTMAX_TOLERANCE],
 		.ftol = FTOL_PER_TOLERANCE * v[SOFTMAX_TOLERANCE],
-		.precondition = precondition,
-		.with = l},
+		.dtol = DTOL_PER_SQUARE * v[SOFTMAX_TOLERANCE] *
+			v[SOFTMAX_TOLERANCE],
+		.preconditioned = true},
 	    x);
 }
 
@@ -265,11 +321,10 @@ start_lane(struct pack *p, size_t lane, const struct config *c)
 	size_t k = p->shape.nclass;
 	double mean = 0, least = 0;
 
-	l->pack = p;
 	l->config = c;
 	l->status = LANE_STEP;
 	l->loss = l->objective = NAN;
-	l->scratch = xcalloc((size_t)p->view->d + 1, sizeof *l->scratch);
+	l->precond = precond_new(p->gram);
 	for (size_t i = 0; i < k; i++) {
 		double z = fmath_log(p->share[i]);
 
@@ -288,8 +343,7 @@ static void
 free_lane(struct lane *l)
 {
 	lbfgs_free(l->solver);
-	gram_factor_free(l->factor);
-	free(l->scratch);
+	precond_free(l->precond);
 	free(l);
 }
 
@@ -591,15 +645,15 @@ feed(struct pack *p, size_t lane, const struct partial *t, double *x)
 	gather(p, lane, p->w, x);
 	if (!l->solver)
 		l->solver = new_solver(p, l, x);
-	if (!l->factor)
-		l->factor = new_factor(p, l);
 	l->loss = t->sum[lane] / total;
 	l->objective = l->loss + penalty(p, l->config, x);
 	gather(p, lane, t->g, x);
 	for (size_t k = 0; k < p->nvar; k++)
 		x[k] /= total;
 	l->epoch++;
-	judge(p, l, lbfgs_feed(l->solver, l->loss, x));
+	lbfgs_feed(l->solver, l->loss, x);
+	solve(p, l);
+	judge(p, l, lbfgs_status(l->solver));
 	if (l->status == LANE_STEP) {
 		set_point(p, lane, lbfgs_point(l->solver));
 		return;
@@ -842,9 +896,8 @@ softmax_batch_load_state(struct pack *p, size_t lane, const void *b, size_t n)
 	if (l->status > LANE_DIVERGED || l->reason >= REASON_COUNT)
 		bad = -1;
 	lbfgs_free(l->solver);
-	gram_factor_free(l->factor);
 	l->solver = NULL;
-	l->factor = NULL;
+	l->precond_set = false;
 	if (get_u8(&c) && !bad)
 		bad = load_solver(p, lane, &c);
 	return bad || !cursor_done(&c) ? -1 : 0;

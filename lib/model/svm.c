@@ -7,7 +7,7 @@
 #include "model/sgd_pack.h"
 
 static const char *const loss_names[] = {"hinge", "squared_hinge", NULL};
-static const char *const solver_names[] = {"auto", "lbfgs", "owlqn",
+static const char *const solver_names[] = {"auto", "lbfgs", "owlqn", "newton",
 					   "sgd",  "adam",  NULL};
 
 /* Under auto it is the loss that decides. */

@@ -825,9 +825,19 @@ load_learner(struct space *s, const struct jvalue *v, struct error *err)
 	return 0;
 }
 
+static bool
+has_dim(const struct space *s, size_t param)
+{
+	for (size_t i = 0; i < s->ndim; i++)
+		if (s->dim[i].param == param)
+			return true;
+	return false;
+}
+
+/* The configs stored are those of the space, but for parameters that the space
+ * does not name: their defaults may have been others when it was written. */
 static int
-compare_configs(const struct space *s, const struct jvalue *v,
-		struct error *err)
+compare_configs(struct space *s, const struct jvalue *v, struct error *err)
 {
 	const struct jvalue *a;
 	size_t n;
@@ -845,11 +855,17 @@ compare_configs(const struct space *s, const struct jvalue *v,
 		    0)
 			return error_context(err, "\"configs\": %zu", i);
 		for (size_t k = 0; k < s->learner->nparam; k++)
-			if (c.value[k] != s->config[i].value[k])
+			if (has_dim(s, k) &&
+			    c.value[k] != s->config[i].value[k])
 				return error_set(err, EXIT_CORRUPT,
 						 "\"configs\": %zu: not the "
 						 "space's: \"%s\"",
 						 i, s->learner->param[k].name);
+		if (s->learner->check_config(&c, err) < 0) {
+			err->code = EXIT_CORRUPT;
+			return error_context(err, "\"configs\": %zu", i);
+		}
+		s->config[i] = c;
 	}
 	return 0;
 }

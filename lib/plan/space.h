@@ -63,7 +63,8 @@ int space_expand(struct space *s, struct error *err);
 void space_release(struct space *s);
 
 /* The object "space" of a plan; load expands too and compares with the
- * configs stored there. */
+ * configs stored there, which are taken: a parameter that the space does not
+ * name has the value that was its default then. */
 void space_json(const struct space *s, struct jout *j);
 int space_load(struct space *s, const struct jvalue *v, struct error *err);
 

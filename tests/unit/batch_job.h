@@ -62,6 +62,7 @@ job_init(struct job *j, const char *learner, struct toy *t, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		j->config[i] = learner_defaults(j->learner);
 		job_set(j, i, "l2", 1e-3 * pow(10, (double)(i % 4)));
+		job_set(j, i, "tolerance", 1e-8);
 		if (i % 5 == 4)
 			job_set(j, i, "l1", 1e-2);
 	}

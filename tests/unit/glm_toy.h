@@ -225,6 +225,7 @@ struct toy_random {
 	uint32_t nrow;
 	uint64_t seed;
 	bool weighted;
+	bool even;	 /* weights differ by 4 at most, not 2^40 */
 	bool sparse;	 /* a sparse feature too */
 	uint32_t nvalue; /* of the larger category */
 	/* Numbers of either sign between 2^-wide and 2^wide in size: sums of
@@ -259,8 +260,9 @@ toy_random_row(struct toy *t, const struct toy_random *o, uint32_t r)
 		b->column[3].f64[r] = 0;
 	}
 	if (o->weighted)
-		b->weight[r] = exp2((double)rng_below(40, s, r, 16) - 20) *
-			       (1 + rng_unit(s, r, 17, 0));
+		b->weight[r] =
+		    exp2(o->even ? 0 : (double)rng_below(40, s, r, 16) - 20) *
+		    (1 + rng_unit(s, r, 17, 0));
 	score = 2 * u - small * 0.4 + (double)b->column[2].f32[r] +
 		2 * rng_unit(s, r, 18, 0) - 1.2;
 	b->label[r] = o->task == TASK_BINARY ? score > 0 : score;

@@ -44,6 +44,20 @@ value(const struct quadratic *q, const double *x, double *g)
 	return f + 0.5 * sum * sum;
 }
 
+/* The exact inverse Hessian of the uncoupled quadratic. */
+static void
+divide_by_curvature(const struct quadratic *q, struct lbfgs *s)
+{
+	double *v[2];
+	size_t n = lbfgs_solve_for(s, v);
+
+	CHECK(!lbfgs_active(s));
+	for (size_t k = 0; k < n; k++)
+		for (int j = 0; j < N; j++)
+			v[k][j] /= q->c[j];
+	lbfgs_solved(s);
+}
+
 static struct lbfgs *
 solve(const struct quadratic *q, const struct lbfgs_options *o)
 {
@@ -55,6 +69,8 @@ solve(const struct quadratic *q, const struct lbfgs_options *o)
 		double f = value(q, lbfgs_point(s), g);
 
 		lbfgs_feed(s, f * (1 + q->noise * (k % 3 - 1)), g);
+		while (lbfgs_status(s) == LBFGS_SOLVE)
+			divide_by_curvature(q, s);
 	}
 	return s;
 }
@@ -91,29 +107,66 @@ penalises_all_but_the_last(void)
 	lbfgs_free(s);
 }
 
-/* The exact inverse Hessian of the uncoupled quadratic. */
-static void
-divide_by_curvature(void *with, const bool *active, double *v)
-{
-	const struct quadratic *q = with;
-
-	(void)active;
-	for (int j = 0; j < N; j++)
-		v[j] /= q->c[j];
-}
-
 static void
 preconditioner_is_used(void)
 {
 	struct quadratic q = quadratic(false);
-	struct lbfgs *s = solve(
-	    &q, &(struct lbfgs_options){.n = N,
-					.gtol = 1e-12,
-					.precondition = divide_by_curvature,
-					.with = &q});
+	struct lbfgs *s =
+	    solve(&q, &(struct lbfgs_options){
+			  .n = N, .gtol = 1e-12, .preconditioned = true});
 
 	CHECK_INT(lbfgs_status(s), LBFGS_CONVERGED);
 	CHECK_INT(lbfgs_evaluations(s), 2);
+	lbfgs_free(s);
+}
+
+/* Feeds a solver of floats its loss only where it wants it. */
+static void
+loss_is_needed_at_the_end_alone(void)
+{
+	static const double zero[N];
+	struct quadratic q = quadratic(false);
+	struct lbfgs *s = lbfgs_new(
+	    &(struct lbfgs_options){.n = N, .gtol = 1e-4, .single = true},
+	    zero);
+	double g[N];
+	int wanted = 0, fed = 0;
+
+	for (; fed < 5000 && lbfgs_status(s) == LBFGS_EVALUATE; fed++) {
+		double f = value(&q, lbfgs_point(s), g);
+
+		for (int j = 0; j < N; j++)
+			CHECK(lbfgs_point(s)[j] == (float)lbfgs_point(s)[j]);
+		wanted += lbfgs_wants_loss(s);
+		lbfgs_feed(s, lbfgs_wants_loss(s) ? f : NAN, g);
+	}
+	CHECK_INT(lbfgs_status(s), LBFGS_CONVERGED);
+	CHECK(wanted < fed);
+	CHECK_NEAR(lbfgs_loss(s), value(&q, lbfgs_accepted(s), g), 0);
+	lbfgs_free(s);
+}
+
+static void
+a_stop_settles_the_loss(void)
+{
+	static const double zero[N];
+	struct quadratic q = quadratic(true);
+	struct lbfgs *s = lbfgs_new(
+	    &(struct lbfgs_options){.n = N, .gtol = 1e-7, .single = true},
+	    zero);
+	double g[N], f;
+
+	for (int k = 0; k < 3; k++) {
+		f = value(&q, lbfgs_point(s), g);
+		lbfgs_feed(s, lbfgs_wants_loss(s) ? f : NAN, g);
+	}
+	if (lbfgs_stop(s) == LBFGS_EVALUATE) {
+		CHECK(lbfgs_settling(s));
+		f = value(&q, lbfgs_point(s), g);
+		lbfgs_feed(s, f, g);
+	}
+	CHECK_INT(lbfgs_status(s), LBFGS_STOPPED);
+	CHECK_NEAR(lbfgs_loss(s), value(&q, lbfgs_accepted(s), g), 0);
 	lbfgs_free(s);
 }
 
@@ -296,6 +349,9 @@ main(void)
 		  penalises_all_but_the_last);
 	check_run("the exact inverse Hessian solves a quadratic in one step",
 		  preconditioner_is_used);
+	check_run("the loss is wanted near the end alone",
+		  loss_is_needed_at_the_end_alone);
+	check_run("a stopped solver knows its loss", a_stop_settles_the_loss);
 	check_run("OWL-QN soft-thresholds a separable quadratic",
 		  l1_soft_thresholds);
 	check_run("rounding noise in f does not stop L-BFGS", noise_smooth);

@@ -299,10 +299,10 @@ compare(const struct way *way, size_t lanes, size_t ranks)
 	job_release(&j);
 }
 
-/* Values of choices are their numbers: logistic's and linear's solver 3 is
+/* Values of choices are their numbers: logistic's and linear's solver 4 is
  * sgd, 4 adam; schedule 0 constant, 2 inverse; average 1 epoch. */
-#define SGD "solver=3 learning_rate=0.1 "
-#define ADAM "solver=4 learning_rate=0.02 "
+#define SGD "solver=4 learning_rate=0.1 "
+#define ADAM "solver=5 learning_rate=0.02 "
 static const struct way linear_ways[] = {
     {"logistic", SGD "batch=16", false, false, 9},
     {"logistic", SGD "batch=1 learning_rate=0.02 schedule=0", true, true, 9},
@@ -320,7 +320,7 @@ static const struct way linear_ways[] = {
     {"linear", ADAM "batch=64", false, false, 9},
     {"svm", "loss=0 batch=16 l1=0.001 l2=0.01 learning_rate=0.02", false, true,
      60},
-    {"svm", "loss=1 solver=3 batch=8 average=1 learning_rate=0.002", true,
+    {"svm", "loss=1 solver=4 batch=8 average=1 learning_rate=0.002", true,
      false, 9},
 };
 
