@@ -132,9 +132,12 @@ learner_options() {
 	    --param learning_rate=0.01 ;;
 	logistic-*) echo --learner logistic --param solver=sgd \
 	    --param learning_rate=0.5 ;;
-	svm-1 | softmax-1) echo --learner "$1" --param learning_rate=0.01 ;;
+	svm-1) echo --learner svm --param learning_rate=0.01 ;;
+	softmax-1) echo --learner softmax --param solver=sgd \
+	    --param learning_rate=0.01 ;;
 	svm-*) echo --learner svm --param learning_rate=0.1 ;;
-	softmax-*) echo --learner softmax --param learning_rate=0.5 ;;
+	softmax-*) echo --learner softmax --param solver=sgd \
+	    --param learning_rate=0.5 ;;
 	esac
 	echo --param l2=0 --param "batch=$2"
 }
