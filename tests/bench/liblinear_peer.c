@@ -96,8 +96,9 @@ convert_group(const struct group *g, struct converted *c)
 	c->problem.y = xcalloc(r->n, sizeof *c->problem.y);
 	at = c->node;
 	for (size_t i = 0; i < r->n; i++) {
-		if (r->weight[i] != 1)
-			dief(EXIT_DATA, "LIBLINEAR knows no weights of rows");
+		if (r->weight[i] != 1 || r->offset)
+			dief(EXIT_DATA, "LIBLINEAR knows neither weights nor "
+					"offsets of rows");
 		c->problem.x[i] = at;
 		c->problem.y[i] = r->label[i] > 0 ? 1 : -1;
 		at = convert_row(r, i, at);
