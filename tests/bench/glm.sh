@@ -150,6 +150,11 @@ fit_table() {
 		    "$(said "$1-$peer" loss)" "$kp" \
 		    "$([ $peer = dual ] || echo "${2-}")"
 	done
+	[ ! -e "$1-primal.said" ] ||
+	    awk -v a="$(said "$1-fit" fit_cpu_sec)" \
+		-v b="$(said "$1-primal" fit_cpu_sec)" 'BEGIN {
+		printf "  fit, CPU seconds: kp %.3f, LIBLINEAR %.3f, %.2f x\n",
+		    a, b, b / a }'
 	has liblinear_peer ||
 	    echo "  fit: LIBLINEAR skipped: no linear.h (liblinear-dev)"
 	for peer in liblinear lbfgs; do
