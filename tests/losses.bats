@@ -144,7 +144,7 @@ weight() {
 
 @test "losses and solvers that do not go together are refused" {
 	counts
-	fails 2 'kp-train: --param solver=sgd: no "sgd" (there is auto, lbfgs, owlqn)' \
+	fails 2 'kp-train: --param solver=sgd: no "sgd" (there is auto, lbfgs, owlqn, newton)' \
 	    kp-train --learner poisson --param solver=sgd data -o run
 	fails 2 'kp-train: --param solver=lbfgs: no "lbfgs" (there is sgd, adam)' \
 	    kp-train --learner quantile --param solver=lbfgs data -o run
