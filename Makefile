@@ -133,7 +133,7 @@ RUN_TESTS = KP_ROOT=$(CURDIR) KP_BIN=$(CURDIR)/$(B)/bin tests/run
 check: deps all layers $(unit) $(bench)
 	@$(RUN_TESTS) $(unit) $(wildcard tests/*.bats)
 
-check-slow: deps all
+check-slow: deps all $(B)/test/test_floats
 	@$(RUN_TESTS) $(wildcard tests/slow/*.bats)
 
 # shuffle.sh runs these itself.
