@@ -297,26 +297,49 @@ count_number(struct moments *m, double x)
 	m->m2 += delta * (x - m->mean);
 }
 
-/* Row by row, as each feature's sum is a chain of dependent operations. */
+static inline void
+count_cell(const struct number *c, const uint8_t *row, struct moments *m,
+	   uint64_t *missing)
+{
+	const uint8_t *cell = row + c->at;
+	double x = c->single ? row_f32(cell) : row_f64(cell);
+
+	if (isnan(x))
+		++*missing;
+	else
+		count_number(m, x);
+}
+
+/* Each feature's sum is a chain of dependent operations: two go side by side,
+ * out of memory. */
 static void
-count_numbers(struct gather *g)
+count_two(struct gather *g, const struct number *c, const struct number *d)
 {
 	const struct batch *b = &g->batch;
+	struct moments mc = g->moments[c->feature];
+	struct moments md = g->moments[d->feature];
+	uint64_t missing_c = 0, missing_d = 0;
 
 	for (size_t k = 0; k < b->n; k++) {
 		if (!b->train[k])
 			continue;
-		for (size_t j = 0; j < g->nnumber; j++) {
-			const struct number *c = &g->number[j];
-			const uint8_t *cell = b->row[k] + c->at;
-			double x = c->single ? row_f32(cell) : row_f64(cell);
-
-			if (isnan(x))
-				g->missing[c->feature]++;
-			else
-				count_number(&g->moments[c->feature], x);
-		}
+		count_cell(c, b->row[k], &mc, &missing_c);
+		count_cell(d, b->row[k], &md, &missing_d);
 	}
+	g->moments[c->feature] = mc;
+	g->missing[c->feature] += missing_c;
+	if (c == d)
+		return;
+	g->moments[d->feature] = md;
+	g->missing[d->feature] += missing_d;
+}
+
+static void
+count_numbers(struct gather *g)
+{
+	for (size_t j = 0; j < g->nnumber; j += 2)
+		count_two(g, &g->number[j],
+			  &g->number[j + (j + 1 < g->nnumber)]);
 }
 
 /* Local number of a category cell that is no part of a date, CELL_MISSING if
