@@ -70,7 +70,8 @@ struct rowquick {
 	bool identity_kept;
 	struct split_identity kept;
 
-	char *row; /* as the last one was: what a repeated date sets stays */
+	char *row; /* with the parts of dates, which rows repeat */
+	char *to;  /* where it goes, to be filled in */
 	struct strbuf key;
 
 	uint32_t *index; /* [WINDOW_BYTES + LANE_BLOCK_BYTES] offsets of bytes
@@ -458,11 +459,11 @@ take_numbers(struct rowquick *q)
 				return false;
 			if (c->watched && fabsf(single) >= FLOAT32_WHOLE)
 				return false;
-			memcpy(q->row + c->at, &single, sizeof(single));
+			memcpy(q->to + c->at, &single, sizeof(single));
 		} else {
 			if (!missing && !read_f64(f->p, f->n, &v))
 				return false;
-			memcpy(q->row + c->at, &v, sizeof(v));
+			memcpy(q->to + c->at, &v, sizeof(v));
 		}
 	}
 	return true;
@@ -482,7 +483,7 @@ take_categories(struct rowquick *q)
 
 		if (!missing_is_token(&q->missing, f->p, f->n))
 			number = rowcode_number(q->code, c->feature, &v);
-		memcpy(q->row + c->at, &number, sizeof(number));
+		memcpy(q->to + c->at, &number, sizeof(number));
 		if (number == CELL_INLINE)
 			more += sizeof(uint32_t) + f->n;
 	}
@@ -496,7 +497,7 @@ put_inline(const struct rowquick *q, char *to)
 		const struct text *f = &q->field[q->category[i].field];
 		uint32_t n = (uint32_t)f->n, number;
 
-		memcpy(&number, q->row + q->category[i].at, sizeof(number));
+		memcpy(&number, q->to + q->category[i].at, sizeof(number));
 		if (number != CELL_INLINE)
 			continue;
 		memcpy(to, &n, sizeof(n));
@@ -524,7 +525,7 @@ take_split(struct rowquick *q)
 	}
 	for (; at < end; at++)
 		split_identity_add(&id, q->field[*at].p, q->field[*at].n);
-	q->row[ROW_SPLIT_AT] = (char)split_identity_bucket(&id);
+	q->to[ROW_SPLIT_AT] = (char)split_identity_bucket(&id);
 }
 
 static inline bool
@@ -559,7 +560,7 @@ count_label(struct rowquick *q, struct classes *classes, double label)
 		classes->rows[label > 0]++;
 	else if (!add_label(q, classes, &label))
 		return false;
-	row_set_label(q->code, q->row, label);
+	row_set_label(q->code, q->to, label);
 	return true;
 }
 
@@ -590,22 +591,26 @@ take_row(struct rowquick *q, const struct rowquick_out *out)
 	size_t n = q->code->fixed_bytes, more;
 	uint32_t length;
 	double label;
-	char *to;
 
+	if (!read_label(q, &label) || !take_dates(q))
+		return false;
+	q->to = rowrun_reserve(out->run, n + 16);
+	for (size_t i = 0; i < n; i += 16)
+		memcpy(q->to + i, q->row + i, 16);
 	/* Values and labels are noted only of rows that are kept. */
-	if (!read_label(q, &label) || !take_dates(q) || !take_numbers(q))
+	if (!take_numbers(q))
 		return false;
 	more = take_categories(q);
 	if (!count_label(q, out->classes, label))
 		return false;
 	take_split(q);
 	length = (uint32_t)(n + more);
-	memcpy(q->row, &length, sizeof(length));
-	to = rowrun_reserve(out->run, length + 16);
-	for (size_t i = 0; i < n; i += 16)
-		memcpy(to + i, q->row + i, 16);
-	if (more)
-		put_inline(q, to + n);
+	if (more) {
+		q->to = rowrun_reserve(out->run, length + 16);
+		put_inline(q, q->to + n);
+	}
+	/* Growing puts a NUL over the first byte. */
+	memcpy(q->to, &length, sizeof(length));
 	rowrun_add(out->run, out->groups, group_of(q, out->groups), length);
 	return true;
 }
