@@ -23,7 +23,8 @@
 /* ln 2 = HI + LO; HI has 15 bits, so k * HI is exact for |k| < 2^9. */
 #define SINGLE_LN2_HI 0x1.62e4p-1f
 #define SINGLE_LN2_LO 0x1.7f7d1cp-20f
-/* Larger margins count as this one: exp(-z) is still normal. */
+/* Larger margins count as this one: exp(-z) is still normal.  Infinite ones give
+ * NaN, as a NaN does. */
 #define SINGLE_LOGISTIC_MAX 80.0f
 
 /* R = r coth(r / 2) for |r| <= ln(2) / 2, z = r * r; see fmath_poly.h. 2^-28 */

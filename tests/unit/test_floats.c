@@ -72,6 +72,37 @@ is_within_2_ulp(double x, function *f, function *libm, reference *ref)
 	return ulps(got, ref((long double)x)) <= 2;
 }
 
+/* Below it exp(x) is 1, and log1p(x) is x, to far less than an ulp. */
+#define TINY 0x1p-60
+
+static bool
+exp_is_near(double x)
+{
+	if (fabs(x) < TINY)
+		return fmath_exp(x) == 1;
+	if (fabs(x) > 1024)
+		return fmath_exp(x) == (x < 0 ? 0 : HUGE_VAL);
+	return is_within_2_ulp(x, fmath_exp, exp, expl);
+}
+
+static bool
+log1p_is_near(double x)
+{
+	if (fabs(x) < TINY)
+		return fmath_log1p(x) == x;
+	if (x < -1)
+		return isnan(fmath_log1p(x));
+	return is_within_2_ulp(x, fmath_log1p, log1p, log1pl);
+}
+
+static bool
+log1p_unit_is_near(double x)
+{
+	if (x < TINY)
+		return fmath_log1p_unit(x) == x;
+	return is_within_2_ulp(x, fmath_log1p_unit, log1p, log1pl);
+}
+
 /* --- all floats, by several processes --- */
 
 /* Whether all of CHUNK floats pass. */
@@ -134,7 +165,7 @@ exp_chunk(const float *x)
 	bool good = true;
 
 	for (size_t k = 0; k < CHUNK; k++)
-		good &= is_within_2_ulp((double)x[k], fmath_exp, exp, expl);
+		good &= exp_is_near((double)x[k]);
 	return good;
 }
 
@@ -144,8 +175,7 @@ log1p_chunk(const float *x)
 	bool good = true;
 
 	for (size_t k = 0; k < CHUNK; k++)
-		good &=
-		    is_within_2_ulp((double)x[k], fmath_log1p, log1p, log1pl);
+		good &= log1p_is_near((double)x[k]);
 	return good;
 }
 
@@ -155,8 +185,7 @@ log1p_unit_chunk(const float *x)
 	bool good = true;
 
 	for (size_t k = 0; k < CHUNK; k++)
-		good &= is_within_2_ulp((double)x[k], fmath_log1p_unit, log1p,
-					log1pl);
+		good &= log1p_unit_is_near((double)x[k]);
 	return good;
 }
 
@@ -177,7 +206,7 @@ static void
 log1p_unit_of_floats(void)
 {
 	over_floats(log1p_unit_chunk, 0, ONE);
-	CHECK(is_within_2_ulp(1, fmath_log1p_unit, log1p, log1pl));
+	CHECK(log1p_unit_is_near(1));
 }
 
 /* --- the logistic pair in single precision --- */
@@ -227,25 +256,31 @@ widths_agree(const float *x, float out[3][CHUNK])
 }
 
 static bool
+logistic_is_near(double z, float p, float tail)
+{
+	double size = fmin(fabs(z), (double)SINGLE_LOGISTIC_MAX), e;
+
+	if (size < TINY)
+		return is_near_float(p, 0.5) &&
+		       is_near_float(tail, 0.6931471805599453);
+	e = exp(-size);
+	return is_near_float(p, (z < 0 ? e : 1) / (1 + e)) &&
+	       is_near_float(tail, log1p(e));
+}
+
+static bool
 logistic_chunk(const float *x)
 {
 	float out[3][CHUNK];
 	bool good = true;
 
 	for (size_t k = 0; k < CHUNK; k++)
-		if (isnan(x[k])) /* whose payload may differ */
+		if (!isfinite(x[k])) /* whose payload may differ */
 			return true;
 	good =
 	    widths_agree(x, out) && memcmp(out[0], out[2], sizeof out[0]) == 0;
-	for (size_t k = 0; k < CHUNK; k++) {
-		double size =
-		    fmin(fabs((double)x[k]), (double)SINGLE_LOGISTIC_MAX);
-		double e = exp(-size);
-
-		good &=
-		    is_near_float(out[0][k], (x[k] < 0 ? e : 1) / (1 + e)) &&
-		    is_near_float(out[1][k], log1p(e));
-	}
+	for (size_t k = 0; k < CHUNK; k++)
+		good &= logistic_is_near((double)x[k], out[0][k], out[1][k]);
 	return good;
 }
 
@@ -256,10 +291,9 @@ logistic_of_floats(void)
 }
 
 static void
-logistic_at_the_ends(void)
+logistic_of_no_number(void)
 {
-	v4f z = {NAN, -NAN, 1, NAN}, p, tail, alone;
-	float ends[CHUNK];
+	v4f z = {NAN, INFINITY, 1, -INFINITY}, p, tail, alone;
 
 	v4f_logistic(z, &p, &tail);
 	alone = v4f_sigmoid(z);
@@ -268,9 +302,6 @@ logistic_at_the_ends(void)
 		CHECK(isnan(tail[k]) == (k != 2));
 		CHECK(isnan(alone[k]) == (k != 2));
 	}
-	for (size_t k = 0; k < CHUNK; k++)
-		ends[k] = k % 3 == 0 ? -INFINITY : k % 3 == 1 ? INFINITY : 0;
-	CHECK(logistic_chunk(ends));
 }
 
 #if defined(__x86_64__) && !defined(__clang__)
@@ -293,7 +324,7 @@ wide_chunk(const float *x)
 	bool same = true;
 
 	for (size_t k = 0; k < CHUNK; k++)
-		if (isnan(x[k]))
+		if (!isfinite(x[k]))
 			return true;
 	lanes_1(x, base);
 	if (__builtin_cpu_supports("avx2")) {
@@ -328,8 +359,8 @@ main(void)
 	check_run("the single logistic pair is within 4 ulp, with the same "
 		  "bits at every width",
 		  logistic_of_floats);
-	check_run("a NaN gives NaN, in its lane alone; infinities are ends",
-		  logistic_at_the_ends);
+	check_run("a NaN or an infinity gives NaN, in its lane alone",
+		  logistic_of_no_number);
 	check_run("AVX2 and AVX-512 give those bits too",
 		  logistic_on_wider_vectors);
 	return check_done();

@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# How far from the optimum the batch solvers end: at a tight stop, and at that
+# of the logistic learner's default tolerance, in single precision.  Beside
+# reference values; against Newton's method in long double: unit/test_losses.c
+# and unit/test_softmax_batch.c.
+
+load helper
+
+# data_of CASE: the dataset "data" of a case of glm.json.
+data_of() {
+	local task=(--positive +1) file=$SHARED/data/libsvm/heart_scale
+	case $1 in
+	letter*)
+		awk -F, -v OFS=, 'NR > 1 { for (i = 2; i <= 17; i++)
+		    $i = sprintf("%.17g", $i / 15) } 1' \
+		    "$SHARED/data/letter/letter.csv" >letter.csv
+		kp-featurize -q -f --holdout 0 --float64 all --label lettr \
+		    letter.csv -o data
+		return
+		;;
+	a9a*)
+		gzip -dc "$SHARED/data/libsvm/a9a.gz" >rows
+		;;
+	*poisson*)
+		sed 's/^-1/0/' "$file" >rows
+		task=(--task regression)
+		;;
+	*squared)
+		cp "$file" rows
+		task=(--task regression)
+		;;
+	*)
+		cp "$file" rows
+		;;
+	esac
+	kp-featurize -q -f --holdout 0 --format libsvm "${task[@]}" rows -o data
+}
+
+learner_of() {
+	case $1 in
+	squared) echo linear ;;
+	squared_hinge) echo svm --param loss=squared_hinge ;;
+	*) echo "$1" ;;
+	esac
+}
+
+@test "at a tight stop every objective is within 1e-8 of its reference" {
+	local name loss l1 l2 best solver got n=0
+	need_shared oracles/glm.json data/libsvm/a9a.gz data/letter/letter.csv
+	jq -r '.cases[] | [.name, .loss, .l1, .l2, .objective] | @tsv' \
+	    "$SHARED/oracles/glm.json" >cases
+	while IFS=$'\t' read -r name loss l1 l2 best; do
+		data_of "$name"
+		solver=lbfgs
+		[ "$l1" = 0 ] || [ "$l1" = 0.0 ] || solver=owlqn
+		# shellcheck disable=SC2046
+		kp-train -q -p 2 --learner $(learner_of "$loss") \
+		    --param solver=$solver --param standardize=0 \
+		    --param tolerance=1e-12 --param "l1=$l1" --param "l2=$l2" \
+		    --epochs 20000 --trials trials data -o run
+		got=$(jq -r 'select(.status == "converged") | .objective' trials)
+		awk -v g="$got" -v b="$best" -v name="$name" 'BEGIN {
+			gap = (g - b) / b
+			printf "%s: %.2g\n", name, gap
+			exit !(g != "" && gap <= 1e-8 && gap >= -1e-8)
+		}'
+		rm -r run trials
+		n=$((n + 1))
+	done <cases
+	[ "$n" -ge 14 ]
+}
+
+# gap CSV OPTION...: by origin, 12 l2 from 1e-8 to 1e-1.
+gap() {
+	kp-featurize -q --label delay --positive-if '> 15' --datetime date \
+	    --group-by origin --categorical destination "$1" -o data
+	"$KP_BIN/../bench/glm_gap" data
+}
+
+@test "by default every model of flights.csv.gz ends within 1e-6 of its optimum" {
+	gzip -dc "$ROOT/examples/flights/flights.csv.gz" >flights.csv
+	gap flights.csv | tee out
+	equal "$(sed -n 's/^models //p' out)" 432
+	equal "$(grep -c '^group' out)" 0
+}
+
+@test "so does every model of 500,000 flights by origin" {
+	need_shared data/flights/flights-500k.csv.gz
+	gzip -dc "$SHARED/data/flights/flights-500k.csv.gz" >flights.csv
+	gap flights.csv | tee out
+	[ "$(sed -n 's/^models //p' out)" -ge 2556 ]
+	equal "$(grep -c '^group' out)" 0
+}
