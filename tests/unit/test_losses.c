@@ -3,6 +3,7 @@
 #include "batch_job.h"
 #include "model/glm_kernel.h"
 #include "model/metric.h"
+#include "sparse_minimum.h"
 
 static const struct loss_case {
 	const char *learner;
@@ -394,6 +395,52 @@ sparse_optima(void)
 	}
 }
 
+static long double
+textbook_smooth(const void *of, const long double *w, long double *g,
+		long double *h)
+{
+	return textbook_objective(of, w, g, h);
+}
+
+/* Objectives under l1 against Newton's method on the same support. */
+static void
+sparse_objectives(void)
+{
+	static const double l1[] = {1e-4, 3e-3, 0.02};
+
+	for (size_t k = 0; k < 3 * CASES; k++) {
+		struct sparse_problem least = {.f = textbook_smooth,
+					       .nfree = 1,
+					       .l1 = l1[k % 3]};
+		struct textbook b;
+		struct toy t;
+		struct job j;
+		long double *x, f;
+		double *w;
+
+		case_toy(&t, &cases[k / 3], plain);
+		case_job(&j, &cases[k / 3], &t, 1);
+		job_set(&j, 0, "l1", l1[k % 3]);
+		job_set(&j, 0, "tolerance", 1e-12);
+		job_run(&j);
+		CHECK_INT(j.report[0].status, LANE_CONVERGED);
+		b = textbook_of(&j, &cases[k / 3]);
+		least.of = &b;
+		least.n = b.p;
+		w = job_weights(&j, 0, b.p);
+		x = calloc(b.p, sizeof *x);
+		for (size_t i = 0; i < b.p; i++)
+			x[i] = w[i];
+		f = sparse_minimum(&least, x);
+		CHECK_NEAR(j.report[0].objective / (double)f, 1, 1e-8);
+		free(x);
+		free(w);
+		textbook_release(&b);
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
 static void
 cuts(void)
 {
@@ -697,6 +744,8 @@ main(void)
 	check_run("losses and gradients are the textbook's", gradients);
 	check_run("optima are those of Newton in long double", optima);
 	check_run("under l1 slopes cancel, or the weight is 0", sparse_optima);
+	check_run("and objectives are those of Newton in long double",
+		  sparse_objectives);
 	check_run("how rows are cut does not matter", cuts);
 	check_run("neither pack width nor instruction set matters", widths);
 	check_run("a lane goes on from its state", states);

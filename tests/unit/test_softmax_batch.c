@@ -3,6 +3,7 @@
 #include "batch_job.h"
 #include "model/metric.h"
 #include "model/softmax.h"
+#include "sparse_minimum.h"
 
 static const char *const class_name[] = {"a", "b", "c", "d", "e"};
 
@@ -276,25 +277,35 @@ optima(void)
 	}
 }
 
+static long double
+textbook_smooth(const void *of, const long double *w, long double *g,
+		long double *h)
+{
+	return textbook_objective(of, w, g, h);
+}
+
 static void
 sparse_optimum(void)
 {
 	struct textbook b;
 	struct toy t;
 	struct job j;
-	long double *x, *g;
+	long double *x, *g, least;
 	double l1 = 0.01;
 	size_t n, zeros = 0;
 
 	make_toy(&t, plain, 4, false);
 	job_init(&j, "softmax", &t, 1);
 	job_set(&j, 0, "l1", l1);
-	job_set(&j, 0, "tolerance", 1e-10);
+	job_set(&j, 0, "tolerance", 1e-12);
 	job_run(&j);
 	CHECK_INT(j.report[0].status, LANE_CONVERGED);
 	b = textbook_of(&j);
 	n = b.p * b.k;
 	x = weights(&j, 0, n);
+	least = sparse_minimum(
+	    &(struct sparse_problem){textbook_smooth, &b, n, b.k, l1}, x);
+	CHECK_NEAR(j.report[0].objective / (double)least, 1, 1e-8);
 	g = calloc(n, sizeof *g);
 	textbook_objective(&b, x, g, NULL);
 	for (size_t i = 0; i < n; i++) {
