@@ -24,7 +24,6 @@
 #define REFRESH_EPOCH 10
 #define REFRESH_EPOCH_MANY 20
 /* In single precision all lanes are done in the time of some 3 passes. */
-#define REFRESH_EPOCH_SINGLE 5
 #define REFRESH_EVERY_SINGLE 3
 #define MANY_ROWS 4096
 #define REFRESH_SIZE_MAX (1u << 15)
@@ -37,8 +36,8 @@
 /* A lane has converged when its gradient has fallen to the tolerance and a step
  * promises to win no more than this times its square; or when the last steps
  * have hardly won anything. */
-#define DTOL_PER_SQUARE 10
-#define FTOL_PER_TOLERANCE 1e-4
+#define DTOL_PER_SQUARE 3
+#define FTOL_PER_TOLERANCE 1e-5
 
 /* Why a lane ended; part of STATE. */
 enum reason {
@@ -176,6 +175,13 @@ new_solver(const struct pack *p, struct lane *l, const double *x)
 	    x);
 }
 
+/* Whether the loss at the start follows from the facts. */
+static bool
+starts_known(const struct pack *p)
+{
+	return p->single && p->view->offset < 0;
+}
+
 static void
 start_lane(struct pack *p, size_t lane, const struct config *c)
 {
@@ -193,7 +199,7 @@ start_lane(struct pack *p, size_t lane, const struct config *c)
 				     fabs(start - mean) + p->view->offset_bound,
 				     l->delta);
 	l->start = start;
-	l->wants_loss = true;
+	l->wants_loss = !starts_known(p);
 	start -= mean;
 	if (p->single)
 		start = (float)start;
@@ -615,8 +621,7 @@ is_refresh(const struct pack *p, const struct lane *l)
 	if (gram_size(p->gram) > REFRESH_SIZE_MAX)
 		return false;
 	if (p->single)
-		return e >= REFRESH_EPOCH_SINGLE &&
-		       (e - REFRESH_EPOCH_SINGLE) % REFRESH_EVERY_SINGLE == 0;
+		return e % REFRESH_EVERY_SINGLE == 0;
 	while (e > first && e % 2 == 0)
 		e /= 2;
 	return e == first;
@@ -640,12 +645,16 @@ feed(struct pack *p, size_t lane, const struct partial *t, double *scratch)
 	double total = p->facts->weight_sum;
 	bool fits;
 
+	l->loss = l->objective = NAN;
+	if (!l->solver && starts_known(p))
+		l->loss = l->objective = loss_logistic_at(
+		    p->facts,
+		    p->w[glm_view_intercept(p->view) * p->width + lane]);
 	get_point(p, lane, scratch);
 	fits = !p->single || fits_single(p, scratch);
 	if (!l->solver)
 		l->solver = new_solver(p, l, scratch);
 	l->epoch += !lbfgs_settling(l->solver);
-	l->loss = l->objective = NAN;
 	if (l->wants_loss) {
 		l->loss = t->sum[lane] / total;
 		l->objective =
@@ -799,14 +808,17 @@ check_bounds(struct pack *p, size_t lane, const struct partial *t)
 
 /* Keeps moments that the pass was asked for; no rows, no moments: zeros. */
 static void
-keep_moments(double **keep, const struct moments *m, size_t size)
+keep_moments(const struct gram *g, double **keep, const struct moments *m)
 {
+	size_t size = gram_size(g);
+
 	if (!*keep)
 		*keep = xaligned(size, sizeof **keep);
 	if (m->has)
 		memcpy(*keep, m->sum, size * sizeof **keep);
 	else
 		memset(*keep, 0, size * sizeof **keep);
+	gram_complete(g, *keep);
 }
 
 /* The moments of all rows alike. */
@@ -814,7 +826,7 @@ static void
 take_moments(struct pack *p, const struct partial *t)
 {
 	if (p->wants_moments)
-		keep_moments(&p->moments, &t->shared, gram_size(p->gram));
+		keep_moments(p->gram, &p->moments, &t->shared);
 	p->wants_moments = false;
 }
 
@@ -829,13 +841,41 @@ take_curvature(struct pack *p, struct lane *l, const struct moments *m,
 	if (!l->wants_curvature || lbfgs_status(l->solver) != LBFGS_SOLVE)
 		return;
 	l->wants_curvature = false;
-	keep_moments(&l->moments, m, size);
-	if (p->single)
-		gram_square_hot(p->gram, l->moments);
+	keep_moments(p->gram, &l->moments, m);
 	for (size_t k = 0; unit != 1 && k < size; k++)
 		l->moments[k] *= unit;
 	p->precond_set = false;
 	lbfgs_forget(l->solver);
+}
+
+/* A lane that only wants the loss of its model, and not yet. */
+static bool
+is_waiting(const struct lane *l)
+{
+	return l->status == LANE_STEP && l->solver &&
+	       lbfgs_settling(l->solver) && !l->wants_loss;
+}
+
+/* Losses cost most of a pass to all lanes: those that want theirs to end wait
+ * until the others make a narrower pack. */
+static void
+let_settle(struct pack *p)
+{
+	size_t running = 0;
+	bool now;
+
+	for (size_t i = 0; i < p->n; i++)
+		running +=
+		    p->lane[i]->status == LANE_STEP &&
+		    !(p->lane[i]->solver && lbfgs_settling(p->lane[i]->solver));
+	now = running == 0 || width_for(running) < p->width;
+	for (size_t i = 0; i < p->n; i++) {
+		struct lane *l = p->lane[i];
+
+		if (l->status == LANE_STEP && l->solver &&
+		    lbfgs_settling(l->solver))
+			l->wants_loss = now;
+	}
 }
 
 void
@@ -854,6 +894,8 @@ glm_pack_update(struct pack *p, const struct partial *t,
 		before[i] = l->epoch;
 		if (l->status == LANE_STEP && !(p->facts->weight_sum > 0))
 			end_lane(l, LANE_DIVERGED, REASON_NO_ROWS);
+		if (is_waiting(l))
+			continue;
 		if (l->status == LANE_STEP)
 			unit = loss_curvature_unit(p->kind, p->facts, l->bound);
 		if (l->status == LANE_STEP && check_bounds(p, i, t)) {
@@ -864,11 +906,14 @@ glm_pack_update(struct pack *p, const struct partial *t,
 	}
 	while (solve_round(p))
 		;
+	for (size_t i = 0; i < p->n; i++)
+		if (fed[i])
+			move_on(p, i);
+	if (p->single)
+		let_settle(p);
 	for (size_t i = 0; i < p->n; i++) {
 		struct lane *l = p->lane[i];
 
-		if (fed[i])
-			move_on(p, i);
 		report[i] = (struct lane_report){
 		    .status = l->status,
 		    .epoch = l->epoch,
@@ -950,7 +995,7 @@ load_solver(struct pack *p, struct lane *l, struct cursor *c, const double *x)
 
 /* Forgets all that follows from passes. */
 static void
-clear_lane(struct lane *l)
+clear_lane(const struct pack *p, struct lane *l)
 {
 	lbfgs_free(l->solver);
 	free(l->moments);
@@ -959,7 +1004,7 @@ clear_lane(struct lane *l)
 	l->moments = NULL;
 	l->solved_for = NULL;
 	l->wants_curvature = false;
-	l->wants_loss = true;
+	l->wants_loss = !starts_known(p);
 }
 
 int
@@ -979,7 +1024,7 @@ glm_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n)
 	l->bound.loss = get_f64(&c);
 	if (l->status > LANE_DIVERGED || l->reason >= REASON_COUNT)
 		bad = -1;
-	clear_lane(l);
+	clear_lane(p, l);
 	p->precond_set = false;
 	if (get_u8(&c) && !bad)
 		bad = load_solver(p, l, &c, w);

@@ -36,8 +36,11 @@ choose_field(struct gram *g)
 			g->map.nfield = n;
 		}
 	}
-	if (g->map.nfield > FIELD_CELLS_MAX / 16)
+	g->map.covered = v->intercept && g->map.nfield > 0;
+	if (g->map.nfield > FIELD_CELLS_MAX / 16) {
 		g->map.nfield = FIELD_CELLS_MAX / 16; /* the most frequent */
+		g->map.covered = false;
+	}
 }
 
 /* The largest core that the group's rows pay for. */
@@ -233,7 +236,7 @@ gather_row(const struct gram *g, const struct rows *r, size_t i,
 		for (size_t e = r->start[i]; e < r->start[i + 1]; e++)
 			gather(g, a, r->slot[e],
 			       r->single ? (double)r->value32[e] : r->value[e]);
-	if (v->intercept)
+	if (v->intercept && !g->map.covered)
 		gather(g, a, glm_view_intercept(v), 1);
 }
 
@@ -290,21 +293,41 @@ gram_add(const struct gram *g, const struct rows *r, size_t first, size_t n,
 	}
 }
 
+/* The row of the intercept, and its products with the field. */
+static void
+complete_intercept(const struct gram_map *m, double *sums)
+{
+	size_t last = (size_t)m->intercept;
+	double *row = sums + m->core_at + last * m->stride;
+
+	memset(row, 0, m->ncore * sizeof *row);
+	for (size_t k = 0; k < m->nfield; k++) {
+		double *cross = sums + k * m->stride;
+
+		for (size_t q = 0; q < last; q++)
+			row[q] += cross[q];
+		row[last] += sums[m->field_at + k];
+		cross[last] = sums[m->field_at + k];
+	}
+}
+
 void
-gram_square_hot(const struct gram *g, double *sums)
+gram_complete(const struct gram *g, double *sums)
 {
 	const struct gram_map *m = &g->map;
-	const double *last;
+	size_t last = (size_t)m->intercept;
 
 	if (m->intercept < 0)
 		return;
-	for (size_t k = 0; k < m->nfield; k++)
-		sums[m->field_at + k] =
-		    sums[k * m->stride + (size_t)m->intercept];
-	last = sums + m->core_at + (size_t)m->intercept * m->stride;
-	for (size_t k = 0; k + 1 < m->ncore; k++)
+	if (m->covered)
+		complete_intercept(m, sums);
+	else
+		for (size_t k = 0; k < m->nfield; k++)
+			sums[m->field_at + k] = sums[k * m->stride + last];
+	for (size_t k = 0; k < last; k++)
 		if (g->is_hot[k])
-			sums[m->core_at + k * m->stride + k] = last[k];
+			sums[m->core_at + k * m->stride + k] =
+			    sums[m->core_at + last * m->stride + k];
 }
 
 double

@@ -32,6 +32,7 @@ struct gram_map {
 	size_t field_at, core_at, size;
 	uint32_t *core;	   /* [ncore] slots, ascending; the intercept last */
 	int32_t intercept; /* its core number, or -1 */
+	bool covered; /* every row has a field, and there is an intercept */
 	/* [d + 2] by slot: the core number, GRAM_REST, or field number k as
 	 * GRAM_FIELD_0 - k. */
 	int32_t *place;
@@ -50,13 +51,15 @@ double gram_curvature_grid(const struct gram *g);
 /* Doubles that the moments take. */
 size_t gram_size(const struct gram *g);
 /* Adds the moments of rows first .. first + n - 1 to sums, [gram_size] aligned
- * to 64 bytes.  curvature: [n] by which a row is weighted, at most 1/4; NULL: 1
- * each. */
+ * to 64 bytes, which are to be completed.  curvature: [n] by which a row is
+ * weighted, at most 1/4; NULL: 1 each. */
 void gram_add(const struct gram *g, const struct rows *r, size_t first,
 	      size_t n, const double *curvature, double *sums);
-/* A one-hot slot's square is its product with the intercept: where there is
- * one, fills in the squares that were left out for that. */
-void gram_square_hot(const struct gram *g, double *sums);
+/* Fills in what follows from other sums and was left out for that: the square
+ * of a one-hot slot is its product with the intercept; where every row has a
+ * value of the field, products with the intercept are sums over the field.
+ * To be called once all rows are in. */
+void gram_complete(const struct gram *g, double *sums);
 /* The sum of all weights in sums; without an intercept that of the rows with a
  * field, or 0. */
 double gram_mass(const struct gram *g, const double *sums);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/fmath.h"
+#include "base/linear_kernel.h"
 #include "base/mem.h"
 
 /* A step is taken when the slope along it lies between these shares of the
@@ -12,8 +12,10 @@
 #define SLOPE_LOW -0.9
 #define SLOPE_HIGH 0.9
 #define SLOPE_HIGH_ALONE 0.5 /* without knowing f */
-/* f is wanted of points whose gradient was this near to the end. */
-#define NEAR_STOP 100
+/* After so many evaluations, or trials, f is wanted to tell whether it falls.
+ */
+#define LONG_RUN 30
+#define LONG_SEARCH 2
 #define ARMIJO 1e-4
 #define TRIES_MAX 40
 #define FALLS 3 /* accepted steps that `ftol` looks back over */
@@ -29,6 +31,7 @@ struct search {
 
 struct lbfgs {
 	struct lbfgs_options o;
+	const struct linear_kernel *k;
 	enum lbfgs_status status;
 	enum phase phase;
 	enum lbfgs_status ending; /* how it ends once it is settled */
@@ -60,6 +63,7 @@ lbfgs_new(const struct lbfgs_options *o, const double *x0)
 	double *p = xcalloc(n, (6 + 2 * LBFGS_HISTORY) * sizeof *p);
 
 	s->o = *o;
+	s->k = linear_kernel_choose();
 	s->x = p;
 	s->g = p + n;
 	s->pg = p + 2 * n;
@@ -177,7 +181,7 @@ trial_objective(const struct lbfgs *s, double f)
 	if (s->o.l1 > 0)
 		for (size_t j = 0; j < npen; j++)
 			sum += fabs(s->xt[j]);
-	return f + 0.5 * s->o.l2 * fmath_dot(s->xt, s->xt, npen) +
+	return f + 0.5 * s->o.l2 * s->k->dot(s->xt, s->xt, npen) +
 	       s->o.l1 * sum;
 }
 
@@ -209,9 +213,9 @@ pseudo_gradient(struct lbfgs *s)
 }
 
 static double
-norm(const double *v, size_t n)
+norm(const struct lbfgs *s, const double *v)
 {
-	return sqrt(fmath_dot(v, v, n));
+	return sqrt(s->k->dot(v, v, s->o.n));
 }
 
 /* The orthant that a step may not leave: of x, or where -pg points. */
@@ -224,14 +228,6 @@ orthant(const struct lbfgs *s, size_t j)
 }
 
 /* --- direction --- */
-
-/* d += a * v */
-static void
-axpy(double *d, double a, const double *v, size_t n)
-{
-	for (size_t j = 0; j < n; j++)
-		d[j] += a * v[j];
-}
 
 /* v = 0 where a variable is not active. */
 static void
@@ -279,8 +275,8 @@ measure_pairs(struct lbfgs *s)
 
 		memcpy(y, s->y[k], n * sizeof *y);
 		restrict_to_active(s, y);
-		s->sy[k] = fmath_dot(s->s[k], y, n);
-		yy = fmath_dot(y, y, n);
+		s->sy[k] = s->k->dot(s->s[k], y, n);
+		yy = s->k->dot(y, y, n);
 		if (!(s->sy[k] > DBL_EPSILON * yy) || !(yy > 0))
 			s->sy[k] = 0;
 		else
@@ -310,8 +306,8 @@ first_loop(struct lbfgs *s)
 
 		if (s->sy[k] == 0)
 			continue;
-		s->alpha[k] = fmath_dot(s->s[k], s->d, n) / s->sy[k];
-		axpy(s->d, -s->alpha[k], s->y[k], n);
+		s->alpha[k] = s->k->dot(s->s[k], s->d, n) / s->sy[k];
+		s->k->add_scaled(s->d, -s->alpha[k], s->y[k], n);
 		restrict_to_active(s, s->d);
 	}
 }
@@ -325,7 +321,7 @@ second_loop(struct lbfgs *s)
 	if (s->scaling) {
 		const double *y = s->y[s->scaling - s->sy];
 
-		scale = *s->scaling / fmath_dot(y, s->gt, n);
+		scale = *s->scaling / s->k->dot(y, s->gt, n);
 		if (!(scale > 0) || !isfinite(scale))
 			scale = 1;
 	}
@@ -336,8 +332,9 @@ second_loop(struct lbfgs *s)
 
 		if (s->sy[k] == 0)
 			continue;
-		axpy(s->d, s->alpha[k] - fmath_dot(s->y[k], s->d, n) / s->sy[k],
-		     s->s[k], n);
+		s->k->add_scaled(
+		    s->d, s->alpha[k] - s->k->dot(s->y[k], s->d, n) / s->sy[k],
+		    s->s[k], n);
 		restrict_to_active(s, s->d);
 	}
 	/* A variable at zero may only go where it falls. */
@@ -359,8 +356,8 @@ add_pair(struct lbfgs *s)
 		ds[j] = s->xt[j] - s->x[j];
 		dy[j] = s->gt[j] - s->g[j];
 	}
-	sy = fmath_dot(ds, dy, n);
-	yy = fmath_dot(dy, dy, n);
+	sy = s->k->dot(ds, dy, n);
+	yy = s->k->dot(dy, dy, n);
 	if (!(sy > DBL_EPSILON * yy)) {
 		/* The slot may have held the oldest pair. */
 		if (s->npair == LBFGS_HISTORY)
@@ -391,6 +388,13 @@ set_trial(struct lbfgs *s, double t)
 				s->xt[j] = 0;
 }
 
+/* Whether a step along d is to win more than the end allows. */
+static bool
+promises_much(const struct lbfgs *s)
+{
+	return s->o.dtol > 0 && -s->search.slope0 > s->o.dtol * fabs(s->level);
+}
+
 static void search_along(struct lbfgs *s);
 
 /* Looks for a new direction from x. */
@@ -413,7 +417,7 @@ search_along(struct lbfgs *s)
 
 	s->status = LBFGS_EVALUATE;
 	second_loop(s);
-	slope = fmath_dot(s->pg, s->d, s->o.n);
+	slope = s->k->dot(s->pg, s->d, s->o.n);
 	if (!(slope < 0) && s->npair) {
 		s->npair = 0;
 		begin_search(s);
@@ -425,7 +429,9 @@ search_along(struct lbfgs *s)
 		finish(s, LBFGS_STUCK);
 		return;
 	}
-	if (s->size <= s->stop && -slope <= s->o.dtol * fabs(s->level)) {
+	s->search =
+	    (struct search){.hi = INFINITY, .slope0 = slope, .slope_lo = slope};
+	if (s->size <= s->stop && !promises_much(s)) {
 		finish(s, LBFGS_CONVERGED);
 		return;
 	}
@@ -434,8 +440,6 @@ search_along(struct lbfgs *s)
 		finish(s, LBFGS_FLAT);
 		return;
 	}
-	s->search =
-	    (struct search){.hi = INFINITY, .slope0 = slope, .slope_lo = slope};
 	s->phase = PHASE_SEARCH;
 	set_trial(s, 1);
 }
@@ -514,7 +518,7 @@ accept(struct lbfgs *s, double f, double objective)
 	s->loss = f;
 	s->objective = objective;
 	pseudo_gradient(s);
-	s->size = norm(s->pg, s->o.n);
+	s->size = norm(s, s->pg);
 	if (s->phase == PHASE_START)
 		s->stop = s->o.gtol * s->size;
 	if (s->size == 0 || (s->size <= s->stop && !(s->o.dtol > 0)))
@@ -529,7 +533,7 @@ bool
 lbfgs_wants_loss(const struct lbfgs *s)
 {
 	return !s->o.single || s->phase != PHASE_SEARCH || s->o.l1 > 0 ||
-	       s->search.tries > 2 || s->size <= NEAR_STOP * s->stop;
+	       s->search.tries > LONG_SEARCH || s->evaluations > LONG_RUN;
 }
 
 /* A trial strictly inside (lo, hi), near where the secant of the slopes is
@@ -564,7 +568,7 @@ static void
 search_smooth(struct lbfgs *s, double f, double objective)
 {
 	struct search *q = &s->search;
-	double slope = fmath_dot(s->gt, s->d, s->o.n);
+	double slope = s->k->dot(s->gt, s->d, s->o.n);
 	double slack = 1e-10 * fabs(s->objective);
 	bool known = !isnan(objective) && !isnan(s->objective);
 	double high = known ? SLOPE_HIGH : SLOPE_HIGH_ALONE;
@@ -630,6 +634,21 @@ search_orthant(struct lbfgs *s, double f, double objective)
 	set_trial(s, q->t * (ratio < 0.5 ? ratio : 0.5));
 }
 
+/* The loss at the accepted point is known: the end, unless what was taken for
+ * little is much of it. */
+static void
+settled(struct lbfgs *s, double f, double objective)
+{
+	s->loss = f;
+	s->objective = s->level = objective;
+	s->status = isfinite(f) ? s->ending : LBFGS_NOT_FINITE;
+	if (s->status == LBFGS_CONVERGED && promises_much(s)) {
+		s->status = LBFGS_EVALUATE;
+		s->phase = PHASE_SEARCH;
+		set_trial(s, 1);
+	}
+}
+
 enum lbfgs_status
 lbfgs_feed(struct lbfgs *s, double f, const double *g)
 {
@@ -641,15 +660,13 @@ lbfgs_feed(struct lbfgs *s, double f, const double *g)
 	trial_gradient(s, g);
 	objective = trial_objective(s, f);
 	if (s->phase == PHASE_SETTLE) {
-		s->loss = f;
-		s->objective = objective;
-		s->status = isnan(f) ? LBFGS_NOT_FINITE : s->ending;
+		settled(s, f, objective);
 	} else if (s->phase == PHASE_SEARCH) {
 		if (s->o.l1 > 0)
 			search_orthant(s, f, objective);
 		else
 			search_smooth(s, f, objective);
-	} else if (!isfinite(objective) || !isfinite(norm(s->gt, s->o.n))) {
+	} else if (!isfinite(objective) || !isfinite(norm(s, s->gt))) {
 		s->status = LBFGS_NOT_FINITE;
 	} else {
 		accept(s, f, objective);
@@ -732,6 +749,6 @@ lbfgs_get(struct lbfgs *s, struct cursor *c)
 	}
 	s->newest = s->npair ? s->npair - 1 : 0;
 	pseudo_gradient(s);
-	s->size = norm(s->pg, n);
+	s->size = norm(s, s->pg);
 	return cursor_ok(c) ? 0 : -1;
 }

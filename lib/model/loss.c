@@ -61,6 +61,15 @@ loss_start(enum loss k, const struct group_facts *f)
 }
 
 double
+loss_logistic_at(const struct group_facts *f, double z)
+{
+	double p, tail, size = fabs(z);
+
+	fmath_logistic(z, &p, &tail);
+	return tail + size * f->class_weight[z > 0 ? 0 : 1] / f->weight_sum;
+}
+
+double
 loss_curvature(enum loss k, double z)
 {
 	double p;

@@ -44,6 +44,8 @@ struct loss_bounds {
 
 /* The best constant z for the group's training rows. */
 double loss_start(enum loss k, const struct group_facts *f);
+/* The mean logistic loss of the training rows at constant z. */
+double loss_logistic_at(const struct group_facts *f, double z);
 /* d^2 loss/dz^2 there, about: never 0. */
 double loss_curvature(enum loss k, double z);
 /* Bounds that hold at constant z, or nearly: too low costs one repeat.

@@ -48,18 +48,31 @@
 
 typedef OF(UP_TO_16, f) wide;
 
-INLINE uint32_t
-hot_slot(const struct rows *r, bool is_wide, size_t i, size_t k)
-{
-	size_t at = i * r->view->nhot + k;
+/* How the rows are: known to the compiler where it counts. */
+struct shape {
+	bool is_wide, want_loss;
+	size_t nhot;
+};
 
-	return is_wide ? r->hot32[at] : r->hot16[at];
+INLINE uint32_t
+hot_slot(const struct rows *r, struct shape f, size_t i, size_t k)
+{
+	size_t at = i * f.nhot + k;
+
+	return f.is_wide ? r->hot32[at] : r->hot16[at];
+}
+
+INLINE struct shape
+shape_of(const struct view *v)
+{
+	return (struct shape){.is_wide = v->wide, .nhot = v->nhot};
 }
 
 /* What is 1 and what has a value among a row's core variables. */
 struct terms {
 	size_t nhot, nnum;
-	uint32_t hot[ROW_TERMS_MAX], num[ROW_TERMS_MAX];
+	uint32_t hot[ROW_TERMS_MAX]; /* ascending */
+	uint32_t num[ROW_TERMS_MAX];
 	double x[ROW_TERMS_MAX], bound[ROW_TERMS_MAX]; /* of num */
 	int32_t field;				       /* or -1 */
 };
@@ -77,15 +90,15 @@ add_term(const struct gram_map *m, struct terms *t, uint32_t slot, double x)
 }
 
 INLINE void
-gather(const struct rows *r, const struct gram_map *m, size_t i,
+gather(const struct rows *r, const struct gram_map *m, struct shape f, size_t i,
        struct terms *t)
 {
 	const struct view *v = r->view;
 
 	t->nhot = t->nnum = 0;
 	t->field = -1;
-	for (size_t k = 0; k < v->nhot; k++) {
-		int32_t at = m->place[hot_slot(r, v->wide, i, k)];
+	for (size_t k = 0; k < f.nhot; k++) {
+		int32_t at = m->place[hot_slot(r, f, i, k)];
 
 		if (at >= 0 && t->nhot < ROW_TERMS_MAX - 1)
 			t->hot[t->nhot++] = (uint32_t)at;
@@ -170,10 +183,10 @@ const struct single_kernel JOIN(single_kernel, KP_ISA) = {
 #define DOUBLES JOIN0(d, DOUBLES_OF)
 #define CELL_PARTS (LANES / DOUBLES_OF) /* vectors of a cell */
 #define HALF JOIN0(h, DOUBLES_OF)
-#define BLOCK (LANES == 16 ? 1 : BLOCK_ROWS)
+#define BLOCK (LANES == 16 ? 8 : BLOCK_ROWS)
 
 INLINE void
-NAME(margin)(const struct rows *r, const float *w, bool is_wide, size_t i,
+NAME(margin)(const struct rows *r, const float *w, struct shape f, size_t i,
 	     VECTOR *z)
 {
 	const struct view *v = r->view;
@@ -181,8 +194,8 @@ NAME(margin)(const struct rows *r, const float *w, bool is_wide, size_t i,
 
 	for (size_t p = 0; p < PARTS; p++)
 		z[p] = b[v->d * PARTS + p];
-	for (size_t k = 0; k < v->nhot; k++) {
-		size_t j = hot_slot(r, is_wide, i, k);
+	for (size_t k = 0; k < f.nhot; k++) {
+		size_t j = hot_slot(r, f, i, k);
 
 		for (size_t p = 0; p < PARTS; p++)
 			z[p] += b[j * PARTS + p];
@@ -205,7 +218,7 @@ NAME(margin)(const struct rows *r, const float *w, bool is_wide, size_t i,
 
 /* Adds the gradient of row i, whose weighted residual is wr. */
 INLINE void
-NAME(scatter)(const struct rows *r, const struct single_sums *s, bool is_wide,
+NAME(scatter)(const struct rows *r, const struct single_sums *s, struct shape f,
 	      size_t i, const VECTOR *wr, INTEGER *intercept)
 {
 	const struct view *v = r->view;
@@ -215,8 +228,8 @@ NAME(scatter)(const struct rows *r, const struct single_sums *s, bool is_wide,
 		hot[p] = ROUND(wr[p]);
 		intercept[p] += hot[p];
 	}
-	for (size_t k = 0; k < v->nhot; k++) {
-		size_t j = hot_slot(r, is_wide, i, k);
+	for (size_t k = 0; k < f.nhot; k++) {
+		size_t j = hot_slot(r, f, i, k);
 
 		for (size_t p = 0; p < PARTS; p++)
 			g[j * PARTS + p] += hot[p];
@@ -292,8 +305,8 @@ struct NAME(tally) {
 
 /* A block's rows, at most BLOCK: signed margins, link, sums. */
 INLINE void
-NAME(block)(const struct rows *r, const struct single_sums *s, bool is_wide,
-	    bool want_loss, size_t first, size_t n, struct NAME(tally) * t)
+NAME(block)(const struct rows *r, const struct single_sums *s, struct shape f,
+	    size_t first, size_t n, struct NAME(tally) * t)
 {
 	wide at[(BLOCK * LANES * sizeof(float) + sizeof(wide) - 1) /
 		sizeof(wide)];
@@ -308,12 +321,12 @@ NAME(block)(const struct rows *r, const struct single_sums *s, bool is_wide,
 	for (size_t b = 0; b < n; b++) {
 		float sign = r->label[first + b] > 0 ? -1.0f : 1.0f;
 
-		NAME(margin)(r, s->w, is_wide, first + b, z + b * PARTS);
+		NAME(margin)(r, s->w, f, first + b, z + b * PARTS);
 		for (size_t p = 0; p < PARTS; p++)
 			z[b * PARTS + p] *= sign;
 	}
 	for (size_t k = 0; k < full; k++)
-		if (want_loss)
+		if (f.want_loss)
 			OF(UP_TO_16, f_logistic)(at[k], &mean[k], &tail[k]);
 		else
 			mean[k] = OF(UP_TO_16, f_sigmoid)(at[k]);
@@ -329,16 +342,15 @@ NAME(block)(const struct rows *r, const struct single_sums *s, bool is_wide,
 			t->most[p] = MAX(size, t->most[p]);
 			wr[p] = size * t->scale[p] * w;
 		}
-		NAME(scatter)(r, s, is_wide, first + b, wr, t->intercept);
-		if (want_loss)
+		NAME(scatter)(r, s, f, first + b, wr, t->intercept);
+		if (f.want_loss)
 			NAME(add_loss)
 		(s, z + b * PARTS, (const VECTOR *)tail + b * PARTS, weight);
 	}
 }
 
 INLINE void
-NAME(pass)(const struct rows *r, const struct single_sums *s, bool is_wide,
-	   bool want_loss)
+NAME(pass)(const struct rows *r, const struct single_sums *s, struct shape f)
 {
 	struct NAME(tally) t;
 	float *scale = (float *)t.scale, *most = (float *)t.most;
@@ -353,8 +365,7 @@ NAME(pass)(const struct rows *r, const struct single_sums *s, bool is_wide,
 			end = r->n;
 		for (size_t i = first; i < end; i += BLOCK)
 			NAME(block)
-		(r, s, is_wide, want_loss, i, end - i < BLOCK ? end - i : BLOCK,
-		 &t);
+		(r, s, f, i, end - i < BLOCK ? end - i : BLOCK, &t);
 		NAME(fold)(r, s, t.intercept);
 	}
 	for (size_t k = 0; k < LANES; k++)
@@ -362,17 +373,33 @@ NAME(pass)(const struct rows *r, const struct single_sums *s, bool is_wide,
 			s->residual_max[k] = most[k];
 }
 
+#define PASS_OF(n)                                                             \
+	case n:                                                                \
+		NAME(pass)(r, s, (struct shape){.nhot = n});                   \
+		break
+
 static void
 NAME(accumulate)(const struct rows *r, const struct single_sums *s)
 {
-	if (r->view->wide && s->want_loss)
-		NAME(pass)(r, s, true, true);
-	else if (r->view->wide)
-		NAME(pass)(r, s, true, false);
-	else if (s->want_loss)
-		NAME(pass)(r, s, false, true);
-	else
-		NAME(pass)(r, s, false, false);
+	struct shape f = shape_of(r->view);
+
+	f.want_loss = s->want_loss;
+	if (f.want_loss || f.is_wide) {
+		NAME(pass)(r, s, f);
+		return;
+	}
+	switch (f.nhot) {
+		PASS_OF(1);
+		PASS_OF(2);
+		PASS_OF(3);
+		PASS_OF(4);
+		PASS_OF(5);
+		PASS_OF(6);
+		PASS_OF(7);
+		PASS_OF(8);
+	default:
+		NAME(pass)(r, s, (struct shape){.nhot = f.nhot});
+	}
 }
 
 /* Cell (row, column) of the core += by. */
@@ -402,21 +429,30 @@ NAME(add_moments)(const struct gram_map *m, const struct terms *t,
 {
 	DOUBLES *core = cells + m->core_at * CELL_PARTS, by[CELL_PARTS];
 
-	bool once = m->intercept >= 0; /* see gram_square_hot() */
+	/* Of squares those that gram_complete() does not know. */
+	size_t squares = m->covered	     ? t->nhot
+			 : m->intercept >= 0 ? t->nhot - 1
+					     : 0;
 
 	NAME(round_to)(c, 1, grid, by);
-	for (size_t a = 0; a < t->nhot; a++)
+	for (size_t a = 1; a < t->nhot; a++) {
+		DOUBLES *row =
+		    core + (size_t)t->hot[a] * m->stride * CELL_PARTS;
+
 		for (size_t b = 0; b < a; b++)
-			NAME(add_core)(m, core, t->hot[a], t->hot[b], by);
-	for (size_t a = once ? t->nhot - 1 : 0; a < t->nhot; a++)
+			for (size_t p = 0; p < CELL_PARTS; p++)
+				row[t->hot[b] * CELL_PARTS + p] += by[p];
+	}
+	for (size_t a = squares; a < t->nhot; a++)
 		NAME(add_core)(m, core, t->hot[a], t->hot[a], by);
 	if (t->field >= 0) {
 		size_t at = (size_t)t->field;
 		DOUBLES *cross = cells + at * m->stride * CELL_PARTS;
 		DOUBLES *field = cells + (m->field_at + at) * CELL_PARTS;
 
-		for (size_t p = 0; p < CELL_PARTS && !once; p++)
-			field[p] += by[p];
+		if (m->covered || m->intercept < 0)
+			for (size_t p = 0; p < CELL_PARTS; p++)
+				field[p] += by[p];
 		for (size_t a = 0; a < t->nhot; a++)
 			for (size_t p = 0; p < CELL_PARTS; p++)
 				cross[t->hot[a] * CELL_PARTS + p] += by[p];
@@ -439,19 +475,17 @@ NAME(add_moments)(const struct gram_map *m, const struct terms *t,
 	}
 }
 
-static void
-NAME(curvature)(const struct rows *r, const struct gram_map *m,
-		const struct single_sums *s, double grid, double *cells)
+INLINE void
+NAME(curve)(const struct rows *r, const struct gram_map *m,
+	    const struct single_sums *s, double grid, double *cells,
+	    struct shape f)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		VECTOR z[PARTS];
 		DOUBLES c[CELL_PARTS];
 		struct terms t;
 
-		if (r->view->wide)
-			NAME(margin)(r, s->w, true, i, z);
-		else
-			NAME(margin)(r, s->w, false, i, z);
+		NAME(margin)(r, s->w, f, i, z);
 		for (size_t p = 0; p < PARTS; p++) {
 			z[p] = OF(WIDTH, f_sigmoid)(z[p]);
 			z[p] *= 1 - z[p];
@@ -460,8 +494,38 @@ NAME(curvature)(const struct rows *r, const struct gram_map *m,
 			c[p] = r->weight[i] *
 			       __builtin_convertvector(((const HALF *)z)[p],
 						       DOUBLES);
-		gather(r, m, i, &t);
+		gather(r, m, f, i, &t);
 		NAME(add_moments)(m, &t, c, grid, (DOUBLES *)cells);
+	}
+}
+
+#define CURVE_OF(n)                                                            \
+	case n:                                                                \
+		NAME(curve)                                                    \
+		(r, m, s, grid, cells, (struct shape){.nhot = n});             \
+		break
+
+static void
+NAME(curvature)(const struct rows *r, const struct gram_map *m,
+		const struct single_sums *s, double grid, double *cells)
+{
+	struct shape f = shape_of(r->view);
+
+	if (f.is_wide) {
+		NAME(curve)(r, m, s, grid, cells, f);
+		return;
+	}
+	switch (f.nhot) {
+		CURVE_OF(1);
+		CURVE_OF(2);
+		CURVE_OF(3);
+		CURVE_OF(4);
+		CURVE_OF(5);
+		CURVE_OF(6);
+		CURVE_OF(7);
+		CURVE_OF(8);
+	default:
+		NAME(curve)(r, m, s, grid, cells, f);
 	}
 }
 
@@ -476,6 +540,8 @@ NAME(curvature)(const struct rows *r, const struct gram_map *m,
 #undef HALF
 #undef DOUBLES_OF
 #undef BLOCK
+#undef PASS_OF
+#undef CURVE_OF
 #undef LANES
 #undef WIDTH
 

@@ -33,7 +33,7 @@ struct single_sums {
 	bool want_loss;
 	int32_t *batch; /* [d + 2][width], aligned; zero, and left so */
 	/* Added to: */
-	double *g; /* [d + 2][width], aligned */
+	double *g;	     /* [d + 2][width], aligned */
 	float *residual_max; /* [width] */
 	/* If want_loss, [width], aligned: sums of losses, the largest, and M
 	 * of a weighted loss's sum. */
@@ -47,7 +47,7 @@ struct single_kernel {
 	/* Adds to cells [m->size][width], aligned, the second moments of the
 	 * rows weighted by weight and curvature at w; of s only w and width
 	 * are read.  grid: M of the sum of that weight (gram.h).  To be
-	 * completed by gram_square_hot(). */
+	 * completed by gram_complete(). */
 	void (*curvature)(const struct rows *r, const struct gram_map *m,
 			  const struct single_sums *s, double grid,
 			  double *cells);

@@ -18,8 +18,8 @@
 #define RIDGE_MIN 1e-9
 #define RIDGE_MIN_L1 1e-2
 /* As in glm_pack. */
-#define DTOL_PER_SQUARE 10
-#define FTOL_PER_TOLERANCE 1e-4
+#define DTOL_PER_SQUARE 3
+#define FTOL_PER_TOLERANCE 1e-5
 /* A class is at most so much rarer or more frequent than the mean, to the
  * preconditioner. */
 #define RARE_MAX 32
@@ -699,6 +699,7 @@ take_moments(struct pack *p, const struct partial *t)
 		memcpy(p->moments, t->moments, size * sizeof *p->moments);
 	else
 		memset(p->moments, 0, size * sizeof *p->moments);
+	gram_complete(p->gram, p->moments);
 }
 
 void
