@@ -3,8 +3,8 @@
 
 /*
  * glm - the learners "logistic" (binary) and "linear" (regression): linear
- * predictor, convex loss, l2 and l1 penalties, by L-BFGS or OWL-QN, or by
- * stochastic gradient descent (sgd_pack.h).
+ * predictor, convex loss, l2 and l1 penalties, by L-BFGS, OWL-QN or Newton's
+ * method, or by stochastic gradient descent (sgd_pack.h).
  *
  *	sum_i w_i loss(z_i, y_i) / sum_i w_i + l2/2 |b|^2 + l1 |b|_1
  *
@@ -13,11 +13,11 @@
  * (DESIGN section 8, after Demmel & Nguyen 2015), so a config's bytes depend
  * neither on how rows are cut over holders nor on pack width or CPU.
  *
- * Under L-BFGS and OWL-QN each lane starts at b = 0 with the intercept at the
- *log-odds, or mean, of the training labels.  The first pass also sums the
- *second moments of the rows, from which the Hessian there and so a
- *preconditioner is made (gram.h); a pack into which a state was loaded asks for
- *them once more.
+ * Under the batch solvers each lane starts at b = 0 with the intercept at the
+ * log-odds, or mean, of the training labels.  The first pass also sums the
+ * second moments of the rows, from which the Hessian there and so a
+ * preconditioner is made (gram.h, precond.h); a pack into which a state was
+ * loaded asks for them once more.
  *
  * The batch solvers serve other losses too: see poisson.h, huber.h and svm.h.
  *

@@ -7,10 +7,13 @@
  * solvers and bounds, from one pass to the next.  The functions are the slots
  * of learner.h.
  *
- * A pass sums loss and gradient; where it is asked to, second moments too
+ * A pass sums gradients, losses where they are wanted, and second moments
  * (gram.h): of all rows alike in the first pass, and for a lane that needs
  * many epochs again and again of the rows weighted by the curvature at its
- * point, so that its preconditioner is the Hessian nearby.
+ * point, so that its preconditioner (precond.h) is the Hessian nearby.
+ *
+ * Over a view in single precision passes are those of single_kernel.h, for
+ * logistic loss alone; else those of glm_kernel.h.
  */
 
 #include "model/glm_partial.h"
