@@ -231,39 +231,3 @@ fmath_dot(const double *a, const double *b, size_t n)
 	return ((s[0] + s[4]) + (s[2] + s[6])) +
 	       ((s[1] + s[5]) + (s[3] + s[7]));
 }
-
-int
-fmath_cholesky(double *a, size_t n, double floor)
-{
-	int raised = 0;
-	for (size_t i = 0; i < n; i++) {
-		double *row = a + i * n;
-		for (size_t j = 0; j < i; j++) {
-			const double *other = a + j * n;
-			row[j] = (row[j] - fmath_dot(row, other, j)) / other[j];
-		}
-		double least = floor * row[i];
-		double pivot = row[i] - fmath_dot(row, row, i);
-		if (!(pivot > least && pivot > 0)) {
-			pivot = least > 0 ? least : 1.0;
-			raised++;
-		}
-		row[i] = sqrt(pivot);
-	}
-	return raised;
-}
-
-void
-fmath_cholesky_solve(const double *l, size_t n, double *x)
-{
-	for (size_t i = 0; i < n; i++) {
-		const double *row = l + i * n;
-		x[i] = (x[i] - fmath_dot(row, x, i)) / row[i];
-	}
-	for (size_t i = n; i-- > 0;) {
-		const double *row = l + i * n;
-		x[i] /= row[i];
-		for (size_t j = 0; j < i; j++)
-			x[j] -= row[j] * x[i];
-	}
-}

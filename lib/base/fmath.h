@@ -2,7 +2,7 @@
 #define KP_BASE_FMATH_H
 
 /*
- * fmath - exp, log, log1p, tanh and a small Cholesky whose bits are the same on
+ * fmath - exp, log, log1p and tanh whose bits are the same on
  * every CPU, compiler and vector width: only + - * / sqrt and integer moves,
  * no FMA, no libm.  exp, expm1, log and log1p are within 1 ulp of the true
  * value in double (tested against long double); the logistic pair, made for
@@ -40,12 +40,5 @@ double fmath_power(double x, uint64_t n);
 /* Sum of a[i] * b[i] with 8 fixed partial sums (i mod 8) and a fixed tree:
  * the dot product of solver algebra. */
 double fmath_dot(const double *a, const double *b, size_t n);
-
-/* In-place Cholesky A = L L^T of a row-major n x n matrix (lower triangle;
- * the upper is left alone).  A pivot at or below floor * original diagonal is
- * raised to it, or to 1 if that is not positive; returns how many were. */
-int fmath_cholesky(double *a, size_t n, double floor);
-/* Solves L L^T x = b in place. */
-void fmath_cholesky_solve(const double *l, size_t n, double *x);
 
 #endif

@@ -348,46 +348,6 @@ dot_order_is_fixed(void)
 
 #define N 23
 
-static void
-cholesky_solves(void)
-{
-	double g[N][N], a[N * N], x[N], b[N];
-	for (size_t i = 0; i < N; i++) {
-		x[i] = next_in(-1, 1);
-		for (size_t j = 0; j < N; j++)
-			g[i][j] = next_in(-1, 1);
-	}
-	for (size_t i = 0; i < N; i++) {
-		b[i] = 0;
-		for (size_t j = 0; j < N; j++) {
-			double s = i == j ? 1 : 0;
-			for (size_t k = 0; k < N; k++)
-				s += g[i][k] * g[j][k];
-			a[i * N + j] = s;
-			b[i] += s * x[j];
-		}
-	}
-	CHECK_INT(fmath_cholesky(a, N, 1e-12), 0);
-	fmath_cholesky_solve(a, N, b);
-	for (size_t i = 0; i < N; i++)
-		CHECK_NEAR(b[i], x[i], 1e-12);
-}
-
-static void
-cholesky_raises_pivots(void)
-{
-	/* Rank one, and a feature that is always 0. */
-	double a[9] = {4, 4, 0, 4, 4, 0, 0, 0, 0}, x[3] = {8, 8, 0};
-	CHECK_INT(fmath_cholesky(a, 3, 0x1p-20), 2);
-	CHECK_BITS(a[0], 2);
-	CHECK_BITS(a[4], 0x1p-9);
-	CHECK_BITS(a[8], 1);
-	fmath_cholesky_solve(a, 3, x);
-	CHECK_BITS(x[0], 2);
-	CHECK_BITS(x[1], 0);
-	CHECK_BITS(x[2], 0);
-}
-
 int
 main(void)
 {
@@ -403,7 +363,5 @@ main(void)
 	check_run("AVX2 and AVX-512 lanes too", lanes_on_wider_vectors);
 	check_run("bits are those of every build", bits_never_change);
 	check_run("a dot product has one order", dot_order_is_fixed);
-	check_run("Cholesky solves a random system", cholesky_solves);
-	check_run("Cholesky raises small pivots", cholesky_raises_pivots);
 	return check_done();
 }

@@ -1,0 +1,76 @@
+#ifndef KP_MODEL_GLM_CORE_H
+#define KP_MODEL_GLM_CORE_H
+
+/*
+ * glm_core - the pack of the glm learners from inside: for glm_pack.c, which
+ * takes lanes from one point to the next, and glm_pass.c, which goes over rows.
+ */
+
+#include "model/glm_kernel.h"
+#include "model/glm_model.h"
+#include "model/glm_pack.h"
+#include "model/gram.h"
+#include "model/lbfgs.h"
+#include "model/precond.h"
+#include "model/single_kernel.h"
+
+/* Why a lane ended; part of STATE. */
+enum reason {
+	REASON_NONE,
+	REASON_GRADIENT,
+	REASON_FLAT,
+	REASON_STUCK,
+	REASON_EPOCHS,
+	REASON_NOT_FINITE,
+	REASON_NO_ROWS,
+	REASON_LABEL,
+	REASON_COUNT
+};
+
+struct lane {
+	const struct config *config;
+	enum lane_status status;
+	enum reason reason;
+	uint32_t epoch;
+	double start; /* where the curvature is taken */
+	double delta; /* of huber */
+	double loss, objective;
+	struct loss_bounds bound;
+	struct lbfgs *solver; /* NULL until the first update */
+	bool wants_curvature; /* of the next pass, at its point */
+	bool wants_loss;      /* so */
+	bool *solved_for; /* under l1: the variables of the inverse there is */
+	double *moments;  /* of its own, weighted by curvature, or NULL */
+};
+
+struct pack {
+	enum loss kind;
+	const struct group_facts *facts;
+	const struct view *view;
+	const struct glm_kernel *kernel;
+	uint32_t epochs;
+	size_t n, width; /* lanes, and with padding */
+	size_t nvar;	 /* d, and 1 if there is an intercept */
+	double *w;	 /* [d + 2][width] the point */
+	double *base;	 /* [d] of the grids, see glm_kernel.h */
+	double base1;
+	struct gram *gram;
+	double *moments; /* second moments of all rows; NULL: not yet known */
+	bool wants_moments; /* of the next pass; travels with the point */
+	struct precond *precond;
+	bool precond_set; /* for the lanes there are, as they are */
+	/* Rows are in single precision; then: */
+	bool single;
+	const struct single_kernel *fast;
+	float *share;  /* [d] see single_kernel.h */
+	double weight; /* power of two above the largest */
+	struct lane *lane[PACK_LANES_MAX];
+};
+
+static inline struct glm_weights
+glm_weights_of(const struct pack *p)
+{
+	return (struct glm_weights){p->kind, p->kernel, p->w, p->width, p->n};
+}
+
+#endif
