@@ -57,7 +57,7 @@ sum() {
 }
 
 @test "an unknown kind or order is refused" {
-	fails 2 'gendata: not dense, sparse or lines: "tall"' gendata tall
+	fails 2 'gendata: not dense, sparse, clicks or lines: "tall"' gendata tall
 	fails 2 'gendata: --order: not none, label or feature: "up"' \
 	    gendata dense --order up
 }

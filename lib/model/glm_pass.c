@@ -122,6 +122,7 @@ single_sums_of(const struct pack *p, struct partial *t)
 	    .w = t->scratch.w,
 	    .weight = p->weight,
 	    .share = p->share,
+	    .term = single_term(p->facts->rows[PART_TRAIN]),
 	    .batch = t->scratch.batch,
 	    .g = t->g,
 	    .sum = t->sum,

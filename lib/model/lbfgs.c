@@ -14,7 +14,7 @@
 #define SLOPE_HIGH_ALONE 0.5 /* without knowing f */
 /* After so many evaluations, or trials, f is wanted to tell whether it falls.
  */
-#define LONG_RUN 30
+#define LONG_RUN 100
 #define LONG_SEARCH 2
 #define ARMIJO 1e-4
 #define TRIES_MAX 40

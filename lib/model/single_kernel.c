@@ -261,7 +261,7 @@ NAME(fold)(const struct rows *r, const struct single_sums *s,
 	double unit[LANES];
 
 	for (size_t k = 0; k < LANES; k++)
-		unit[k] = s->weight * s->bound[k] / (1 << SINGLE_TERM_BITS);
+		unit[k] = s->weight * s->bound[k] / s->term;
 
 	memcpy(s->batch + d * LANES, intercept, PARTS * sizeof *intercept);
 	memset(intercept, 0, PARTS * sizeof *intercept);
@@ -358,7 +358,7 @@ NAME(pass)(const struct rows *r, const struct single_sums *s, struct shape f)
 
 	memset(&t, 0, sizeof t);
 	for (size_t k = 0; k < LANES; k++)
-		scale[k] = (float)((1 << SINGLE_TERM_BITS) / s->bound[k]);
+		scale[k] = (float)(s->term / s->bound[k]);
 	for (size_t first = 0; first < r->n; first = end) {
 		end = first + SINGLE_BATCH_ROWS;
 		if (end > r->n)

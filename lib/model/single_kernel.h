@@ -8,7 +8,7 @@
  * give the same bits, at every width.
  *
  * Margins and residuals are float.  Their sums are exact: each term is rounded
- * to an integer of single_bits() bits in units that depend on the group alone,
+ * to an integer of some 20 bits in units that depend on the group alone,
  * a batch of rows adds up in int32, batches in double (DESIGN section 8).
  */
 
@@ -18,9 +18,14 @@
 
 struct gram_map;
 
-/* Bits of a term, so that all rows of a batch fit 31. */
-#define SINGLE_TERM_BITS 21
+/* The largest integer that a term may be, so that all rows of a batch fit 31
+ * bits, of a group of so many training rows; a term has at most 22 bits. */
 #define SINGLE_BATCH_ROWS 1023
+static inline double
+single_term(uint64_t rows)
+{
+	return rows < 512 ? 0x1p22 : 0x1p21;
+}
 
 struct single_sums {
 	size_t width;	/* lanes, padding included: 1, 4, 8, 16 */
@@ -30,6 +35,7 @@ struct single_sums {
 	double weight;
 	const float *share;
 	const double *bound; /* [width] powers of two above |residual| */
+	double term;	     /* single_term() */
 	bool want_loss;
 	int32_t *batch; /* [d + 2][width], aligned; zero, and left so */
 	/* Added to: */

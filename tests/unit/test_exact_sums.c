@@ -319,7 +319,7 @@ gram_sums(const struct job *j, const struct glm_case *loss, double unit)
 	struct counts c = count_unequal(j, add_gram, &a, n, n), d;
 
 	CHECK_INT(n, gram_size(exact));
-	CHECK(c.head > 100 && c.head > c.used / 3);
+	CHECK(c.head > 100 && c.head > c.used / 4);
 	a.gram = exact;
 	d = count_unequal(j, add_gram, &a, n, n);
 	CHECK_INT(d.head, 0);
@@ -472,7 +472,7 @@ start_single(struct job *j, struct toy *t)
 struct single_of {
 	size_t width, slots;
 	const float *w;
-	double weight, bound[16] __attribute__((aligned(64)));
+	double weight, term, bound[16] __attribute__((aligned(64)));
 	double loss_grid[16] __attribute__((aligned(64)));
 	float *share;
 	const struct gram *gram;
@@ -489,6 +489,7 @@ single_sums_of(const struct single_of *a, double *out)
 	    .w = a->w,
 	    .weight = a->weight,
 	    .share = a->share,
+	    .term = a->term,
 	    .bound = a->bound,
 	    .want_loss = true,
 	    .batch = xaligned(n, sizeof(int32_t)),
@@ -570,7 +571,7 @@ integers_are_near(const struct job *j, const struct single_of *a)
 	size_t n = a->slots + 1, rows = j->train->n;
 	double *got = xaligned(n, sizeof *got),
 	       *want = xaligned(n, sizeof *want);
-	double unit = a->weight / (1 << SINGLE_TERM_BITS);
+	double unit = a->weight / a->term;
 
 	add_single(a, j->train, got);
 	add_doubles(a, j->train, want);
@@ -589,6 +590,7 @@ prepare_single(const struct job *j, struct single_of *a)
 	const struct view *v = j->view;
 
 	a->weight = pow2_above(j->toy->facts.weight_max);
+	a->term = single_term(j->toy->facts.rows[PART_TRAIN]);
 	a->share = xcalloc(a->slots, sizeof *a->share);
 	for (uint32_t k = 0; k < v->d; k++)
 		a->share[k] =
