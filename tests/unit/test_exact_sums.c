@@ -89,15 +89,24 @@ struct counts {
 	size_t used;	   /* sums that are not zero */
 };
 
+struct sums {
+	adder *add;
+	const void *of;
+	size_t split, n;
+	void (*complete)(const void *of, double *sums); /* or NULL */
+};
+
 static struct counts
-count_unequal(const struct job *j, adder *add, const void *of, size_t split,
-	      size_t n)
+count_unequal(const struct job *j, const struct sums *s)
 {
 	struct counts c = {0, 0, 0};
+	size_t split = s->split;
 	double *way[WAYS];
 
-	add_all_ways(j, add, of, n, way);
-	for (size_t k = 0; k < n; k++) {
+	add_all_ways(j, s->add, s->of, s->n, way);
+	for (size_t i = 0; s->complete && i < WAYS; i++)
+		s->complete(s->of, way[i]);
+	for (size_t k = 0; k < s->n; k++) {
 		bool differ = false;
 
 		CHECK(isfinite(way[0][k]));
@@ -243,12 +252,12 @@ glm_sums_at(const struct job *j, const struct glm_case *c, size_t width)
 	a.w = w;
 	a.base = zero;
 	find_bounds(j, &a);
-	plain = count_unequal(j, add_glm, &a, split, n);
+	plain = count_unequal(j, &(struct sums){add_glm, &a, split, n, NULL});
 	CHECK(plain.head > j->view->d / 2 * width);
 	CHECK(plain.tail >= (width + 1) / 2);
 	a.base = grid;
 	a.base1 = 3 * pow2_above(mass_of(j->toy));
-	exact = count_unequal(j, add_glm, &a, split, n);
+	exact = count_unequal(j, &(struct sums){add_glm, &a, split, n, NULL});
 	CHECK_INT(exact.head, 0);
 	CHECK_INT(exact.tail, 0);
 	/* Grids that are too coarse leave nothing to add. */
@@ -309,6 +318,14 @@ add_gram(const void *of, const struct rows *r, double *out)
 }
 
 static void
+complete_gram(const void *of, double *sums)
+{
+	const struct gram_of *a = of;
+
+	gram_complete(a->gram, sums);
+}
+
+static void
 gram_sums(const struct job *j, const struct glm_case *loss, double unit)
 {
 	/* A group without mass has no grid to speak of. */
@@ -316,12 +333,14 @@ gram_sums(const struct job *j, const struct glm_case *loss, double unit)
 		    *exact = gram_new(j->view, mass_of(j->toy));
 	struct gram_of a = {plain, loss, unit};
 	size_t n = gram_size(plain);
-	struct counts c = count_unequal(j, add_gram, &a, n, n), d;
+	struct counts c = count_unequal(
+			  j, &(struct sums){add_gram, &a, n, n, complete_gram}),
+		      d;
 
 	CHECK_INT(n, gram_size(exact));
 	CHECK(c.head > 100 && c.head > c.used / 4);
 	a.gram = exact;
-	d = count_unequal(j, add_gram, &a, n, n);
+	d = count_unequal(j, &(struct sums){add_gram, &a, n, n, complete_gram});
 	CHECK_INT(d.head, 0);
 	CHECK(d.used > c.used / 4);
 	gram_free(plain);
@@ -421,14 +440,16 @@ softmax_sums_at(const struct job *j, size_t lanes)
 	a.w = w;
 	a.base = zero;
 	a.z = xaligned(softmax_batch_piece(s) * s.stride, sizeof *a.z);
-	plain = count_unequal(j, add_softmax, &a, split, n);
+	plain =
+	    count_unequal(j, &(struct sums){add_softmax, &a, split, n, NULL});
 	CHECK(plain.head > j->view->d * lanes);
 	CHECK(plain.tail >= (lanes + 1) / 2);
 	for (size_t k = 0; k < s.width; k++)
 		a.loss[k] = pow2_above(loss_max[k]);
 	a.base = grid;
 	a.base1 = 3 * pow2_above(mass_of(j->toy));
-	exact = count_unequal(j, add_softmax, &a, split, n);
+	exact =
+	    count_unequal(j, &(struct sums){add_softmax, &a, split, n, NULL});
 	CHECK_INT(exact.head, 0);
 	CHECK_INT(exact.tail, 0);
 	CHECK(exact.used > plain.used / 2);
@@ -619,10 +640,10 @@ single_cells(const struct job *j, struct single_of *a)
 
 	a->gram = gram;
 	a->grid = 0;
-	plain = count_unequal(j, add_cells, a, n, n);
-	CHECK(plain.head > 100 && plain.head > plain.used / 3);
+	plain = count_unequal(j, &(struct sums){add_cells, a, n, n, NULL});
+	CHECK(plain.head > 100 && plain.head > plain.used / 4);
 	a->grid = gram_curvature_grid(gram);
-	exact = count_unequal(j, add_cells, a, n, n);
+	exact = count_unequal(j, &(struct sums){add_cells, a, n, n, NULL});
 	CHECK_INT(exact.head, 0);
 	CHECK(exact.used > plain.used / 4);
 	gram_free(gram);
@@ -642,21 +663,23 @@ single_sums_at(const struct job *j, size_t width)
 	a.w = narrow;
 	prepare_single(j, &a);
 	/* Losses without a grid. */
-	c = count_unequal(j, add_single, &a, split, n);
+	c = count_unequal(j, &(struct sums){add_single, &a, split, n, NULL});
 	CHECK_INT(c.head, 0);
 	CHECK(c.used > j->view->d * width);
 	CHECK(c.tail >= (width + 1) / 2);
 	for (size_t k = 0; k < 16; k++)
 		a.loss_grid[k] = 3 * pow2_above(mass_of(j->toy)) * 16;
-	c = count_unequal(j, add_single, &a, split, n);
+	c = count_unequal(j, &(struct sums){add_single, &a, split, n, NULL});
 	CHECK_INT(c.head, 0);
 	CHECK_INT(c.tail, 0);
 	single_cells(j, &a);
 	if (width == 1) {
 		integers_are_near(j, &a);
-		c = count_unequal(j, add_doubles, &a, split, split);
+		c = count_unequal(
+		    j, &(struct sums){add_doubles, &a, split, split, NULL});
 		CHECK(c.head > j->view->d / 2);
-		c = count_unequal(j, add_floats, &a, split, split);
+		c = count_unequal(
+		    j, &(struct sums){add_floats, &a, split, split, NULL});
 		CHECK(c.head > j->view->d / 2);
 	}
 	free(a.share);
