@@ -395,8 +395,6 @@ NAME(accumulate)(const struct rows *r, const struct single_sums *s)
 		PASS_OF(4);
 		PASS_OF(5);
 		PASS_OF(6);
-		PASS_OF(7);
-		PASS_OF(8);
 	default:
 		NAME(pass)(r, s, (struct shape){.nhot = f.nhot});
 	}
@@ -516,14 +514,10 @@ NAME(curvature)(const struct rows *r, const struct gram_map *m,
 		return;
 	}
 	switch (f.nhot) {
-		CURVE_OF(1);
 		CURVE_OF(2);
 		CURVE_OF(3);
 		CURVE_OF(4);
 		CURVE_OF(5);
-		CURVE_OF(6);
-		CURVE_OF(7);
-		CURVE_OF(8);
 	default:
 		NAME(curve)(r, m, s, grid, cells, f);
 	}
