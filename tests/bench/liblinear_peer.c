@@ -68,11 +68,15 @@ convert_row(const struct rows *r, size_t i, struct feature_node *at)
 			at = put_node(at, slot, 1);
 	}
 	for (size_t k = 0; k < v->nnum; k++)
-		at = put_node(at, v->num[k], r->num[i * v->nnum + k]);
+		at = put_node(at, v->num[k],
+			      r->single ? (double)r->num32[i * r->stride32 + k]
+					: r->num[i * v->nnum + k]);
 	for (size_t e = v->sparse ? r->start[i] : 0;
 	     v->sparse && e < r->start[i + 1]; e++)
 		if (r->slot[e] < v->d)
-			at = put_node(at, r->slot[e], r->value[e]);
+			at = put_node(at, r->slot[e],
+				      r->single ? (double)r->value32[e]
+						: r->value[e]);
 	if (v->intercept)
 		at = put_node(at, v->d, 1);
 	at->index = -1;
