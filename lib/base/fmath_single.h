@@ -66,11 +66,12 @@ SINGLE_NAME(f_max)(SINGLE_V a, SINGLE_V b)
 	return SINGLE_NAME(f_pick)(b > a, b, a);
 }
 
-/* x to the nearest integer, |x| <= 2^22. */
-SINGLE_INLINE SINGLE_I
+/* x to the nearest integer, in two's complement, for |x| <= 2^22; beyond, any
+ * bits. */
+SINGLE_INLINE SINGLE_U
 SINGLE_NAME(f_round)(SINGLE_V x)
 {
-	return (SINGLE_I)(x + SINGLE_ROUND) - SINGLE_ROUND_BITS;
+	return (SINGLE_U)(x + SINGLE_ROUND) - SINGLE_ROUND_BITS;
 }
 
 /* exp(-|z|) as a quotient: top / bottom. */

@@ -176,7 +176,8 @@ const struct single_kernel JOIN(single_kernel, KP_ISA) = {
 
 #define NAME(f) JOIN(f, LANES)
 #define VECTOR OF(WIDTH, f)
-#define INTEGER OF(WIDTH, i)
+/* In two's complement: what exceeds its bound may wrap, and is not used. */
+#define INTEGER OF(WIDTH, u)
 #define PARTS (LANES / WIDTH) /* vectors of a row */
 #define ROUND OF(WIDTH, f_round)
 #define MAX OF(WIDTH, f_max)
