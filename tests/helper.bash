@@ -71,6 +71,19 @@ equal() {
 	fi
 }
 
+# same_metrics FILE BUNDLE: FILE, written by kp-predict --metrics, has for every
+# group of BUNDLE with hold-out rows just the metrics that BUNDLE has, of which
+# some are numbers.
+same_metrics() {
+	local of='[.group, .metrics]' got
+	got=$(jq -c "select(.group != null) | $of" "$1")
+	jq -e -s 'length > 1 and
+	    all(.[].metrics; any(.[]; type == "number"))' "$1" >/dev/null ||
+		equal "$(cat "$1")" "metrics that are numbers" || return 1
+	equal "$got" "$(kp-select --json "$2" |
+	    jq -c "select(.holdout_rows > 0) | $of")"
+}
+
 # near GOT WANT TOL: |GOT - WANT| <= TOL * max(1, |WANT|).
 near() {
 	awk -v g="$1" -v w="$2" -v t="$3" 'BEGIN {

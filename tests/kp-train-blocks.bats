@@ -62,9 +62,7 @@ g0\ttrained\tcapped
 g1\ttrained\tcapped'
 	kp-predict -q -m m.kpm --split holdout --metrics m.json two.csv \
 	    >/dev/null
-	equal "$(jq -c '[.groups[].metrics | .logloss, .auc]' m.json)" \
-	    "$(kp-select --json m.kpm |
-	        jq -c '[.groups[].metrics | .logloss, .auc]')"
+	same_metrics m.json m.kpm
 	only_complete run
 }
 
@@ -163,9 +161,9 @@ only_complete() {
 	    "capped, stream ended, 3"
 	# The metric of the last epoch is that of the finished config.
 	equal "$(jq -c 'select(.status == "step" and .epoch == 3) |
-	    .metrics.logloss' t.jsonl | sort)" \
+	    .metrics.accuracy' t.jsonl | sort)" \
 	    "$(jq -c 'select(.status != "step" and .group == "g0") |
-	        .metrics.logloss' t.jsonl | sort)"
+	        .metrics.accuracy' t.jsonl | sort)"
 	kp-report --text run >report
 	grep -q 'prior     unknown, the rows came through a stream' report
 	grep -q '^workers     1, makespan' report
@@ -264,7 +262,7 @@ only_complete() {
 	kp-select -q -o m.kpm run >/dev/null
 	equal "$(kp-select m.kpm | awk -F '\t' 'NR > 1 { print $7 }' | uniq)" \
 	    progressive
-	kp-report run | grep -q '^logloss .* rows, each before it was learnt from$'
+	kp-report run | grep -q '^accuracy .* rows, each before it was learnt from$'
 }
 
 @test "a group scored as it goes is not compared with those on hold-out rows" {
