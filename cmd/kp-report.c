@@ -24,8 +24,8 @@ static const struct opt options[] = {
     {"output", 'o', OPT_STRING, &output, "FILE",
      "write there, whole or not at all (default: stdout)", 0, 0},
     {"by", 0, OPT_STRING, &by, "METRIC",
-     "select by logloss, auc, accuracy, brier, rmse, mae or r2\n"
-     "(default: logloss, or rmse for regression)",
+     "select by logloss, auc, accuracy, brier, rmse, mae, r2,\n"
+     "deviance or pinball (default: what suits the learner)",
      0, 0},
     {"min-holdout", 0, OPT_INT, &min_holdout, "N",
      "a group of fewer hold-out rows takes what is best for all", 1, 1e15},

@@ -45,7 +45,7 @@ column() {
 	kp-select -q --json run >j
 	equal "$(wc -l <j)" 4
 	equal "$(head -n 1 j | grep -o '"[a-z_0-9]*":' | paste -sd' ')" \
-	    '"group": "rows": "holdout_rows": "config": "l2": "l1": "solver": "standardize": "intercept": "tolerance": "learning_rate": "schedule": "decay": "batch": "momentum": "nesterov": "average": "status": "reason": "level": "metrics": "logloss": "auc": "accuracy": "brier": "rmse": "mae": "r2":'
+	    '"group": "rows": "holdout_rows": "config": "l2": "l1": "solver": "standardize": "intercept": "tolerance": "learning_rate": "schedule": "decay": "batch": "momentum": "nesterov": "average": "status": "reason": "level": "metrics": "logloss": "auc": "accuracy": "brier": "rmse": "mae": "r2": "deviance": "pinball":'
 	sed -n 3p j | grep -q '"config":null,"status":"fallback","reason":"one class","level":"prior","metrics":{"logloss":0\.[0-9]*,"auc":null,'
 }
 
@@ -72,7 +72,8 @@ column() {
 	    --drop late,id,w
 	fails 2 "kp-select: --by: auc means nothing for this task" \
 	    kp-select --by auc lin
-	equal "$(kp-select -q lin | head -n 1 | cut -f8-)" $'rmse\tmae\tr2'
+	equal "$(kp-select -q lin | head -n 1 | cut -f8-)" \
+	    $'rmse\tmae\tr2\tdeviance'
 }
 
 @test "a tie goes to the simpler config" {

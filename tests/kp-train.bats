@@ -287,7 +287,7 @@ many_csv() {
 	equal "$(jq -r 'select(.status != "step") | "\(.group) \(.config)"' \
 	    trials | sort -u | wc -l)" 48
 	equal "$(jq -r 'select(.status != "step").metrics | keys | join(" ")' \
-	    trials | sort -u)" "accuracy auc brier logloss mae r2 rmse"
+	    trials | sort -u)" "accuracy auc brier deviance logloss mae pinball r2 rmse"
 	# The largest group is recorded epoch by epoch; losses, where the
 	# solver wanted them, do not rise: of the first and the last.
 	jq -se '[.[] | select(.group == "g0" and .config == 0)] |

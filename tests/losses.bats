@@ -84,10 +84,7 @@ weight() {
 		kp-select -q run -o m.kpm >selected
 		kp-predict -q -m m.kpm --split holdout --metrics got rows.csv \
 		    >scored
-		jq -c 'select(.group) | [.group, .metrics.rmse]' got >scores
-		grep -q '"a",[0-9]' scores
-		equal "$(cat scores)" "$(kp-select --json m.kpm |
-		    jq -c '[.group, .metrics.rmse]')"
+		same_metrics got m.kpm
 		rm -r run
 	done
 	cut -d, -f 1-3 rows.csv >lacking.csv
@@ -140,6 +137,98 @@ weight() {
 		    $tau 0.02
 		rm -r run
 	done
+}
+
+# held_value NAME: of all hold-out rows, by kp-predict and m.kpm.
+held_value() {
+	kp-predict -q -m m.kpm --split holdout --metrics - -o scored rows.csv |
+	    jq -r "select(.group == null).metrics.$1"
+}
+
+@test "poisson is selected by deviance, and the deviance is that of a Poisson law" {
+	counts
+	kp-train -q -p 2 --learner poisson --param l2=1e-4,10 --trials trials \
+	    data -o run
+	jq -r 'select(.status == "step").metrics | keys[]' trials | sort -u |
+	    cmp - <(echo deviance)
+	kp-select -q run -o m.kpm >selected
+	equal "$(cut -f 4 selected | sort -u)" $'config\nl2=0.0001'
+	cmp selected <(kp-select -q --by deviance run)
+	jq -s 'map(.metrics.deviance)' <(kp-select --json m.kpm) >one
+	for group in a b; do
+		kp-select -q --json run | jq -r "select(.group == \"$group\")
+		    .metrics.deviance"
+	done | jq -s . | cmp - one
+	near "$(held_value deviance)" "$(awk -F, 'NR > 1 {
+		sum += $5 > 0 ? $5 * log($5 / $8) - $5 + $8 : $8; n++
+	} END { printf "%.17g", 2 * sum / n }' scored)" 1e-13
+}
+
+@test "quantile is selected by the pinball loss at its own tau" {
+	claims 3000 >rows.csv
+	kp-featurize -q --label x --group-by g --drop logexp,claims,late rows.csv \
+	    -o data
+	for tau in 0.2 0.9; do
+		kp-train -q -p 2 --learner quantile --param tau=$tau \
+		    --param l2=1e-4,10 data -o run
+		kp-select -q run -o m.kpm >selected
+		cmp selected <(kp-select -q --by pinball run)
+		near "$(held_value pinball)" "$(awk -F, -v tau=$tau 'NR > 1 {
+			e = $2 - $8; n++
+			sum += e > 0 ? tau * e : (tau - 1) * e
+		} END { printf "%.17g", sum / n }' scored)" 1e-13
+		rm -r run
+	done
+	kp-train -q -p 1 --learner quantile --param tau=0.2,0.9 data -o run
+	kp-select -q run -o m.kpm >selected
+	kp-predict -q -m m.kpm --split holdout --metrics got rows.csv >scored
+	same_metrics got m.kpm
+	rm -r run
+	kp-train -q -p 1 --learner linear data -o run
+	fails 2 'kp-select: --by: pinball means nothing for this learner' \
+	    kp-select --by pinball run
+	fails 2 'kp-select: --by: no metric "pinbal" (did you mean "pinball"?)' \
+	    kp-select --by pinbal run
+}
+
+@test "huber is selected by mae, svm by accuracy, linear by rmse" {
+	claims 1000 >rows.csv
+	kp-featurize -q --label amount --drop g,logexp,claims,late rows.csv \
+	    -o data
+	kp-featurize -q --label late --positive yes --drop g,logexp,claims \
+	    rows.csv -o late
+	while read -r learner by folder; do
+		kp-train -q -p 1 --learner "$learner" --param l2=1e-4,1,100 \
+		    "$folder" -o run
+		cmp <(kp-select -q run) <(kp-select -q --by "$by" run)
+		kp-select -q run -o m.kpm >selected
+		head -c 2000 m.kpm | grep -aq "\"by\":\"$by\""
+		kp-report --text run | grep -q "^$by "
+		rm -r run
+	done <<-END
+		huber mae data
+		linear rmse data
+		svm accuracy late
+		logistic logloss late
+	END
+}
+
+@test "runs and bundles from before deviance and pinball are read" {
+	kp-featurize -q --label visits --task regression --group-by shop \
+	    "$DATA/golden-run-v3.csv" -o data
+	kp-select -q --data data "$DATA/golden-run-v3" -o m.kpm >selected
+	equal "$(cut -f 1,4,8,11 selected)" "$(printf '%s\n' \
+	    $'group\tconfig\trmse\tdeviance' \
+	    $'north\tl2=1\t2.5122127096034386\tnan' \
+	    $'south\tl2=1\t1.067056477665518\tnan')"
+	cmp selected <(kp-select -q "$DATA/golden-run-v3.kpm")
+	cmp selected <(kp-select -q m.kpm)
+	cmp <(kp-predict -q -m m.kpm "$DATA/golden-run-v3.csv") \
+	    <(kp-predict -q -m "$DATA/golden-run-v3.kpm" \
+	    "$DATA/golden-run-v3.csv")
+	kp-report --text --data data "$DATA/golden-run-v3" | grep -q '^rmse '
+	kp-predict -q -m "$DATA/golden-run-v3.kpm" --metrics - -o scored \
+	    "$DATA/golden-run-v3.csv" | head -n 1 | grep -q '"deviance":1.1022'
 }
 
 @test "losses and solvers that do not go together are refused" {

@@ -817,11 +817,12 @@ gap_run(const struct gap_options *o, struct error *err)
 	struct error later = ERROR_NONE;
 	int rc;
 
-	g.ledger = (struct ledger){.transport = o->transport,
-				   .stream_trials = o->stream_trials,
-				   .worker = o->worker,
-				   .by = metric_default(g.schema->task),
-				   .start_sec = o->start_sec};
+	g.ledger =
+	    (struct ledger){.transport = o->transport,
+			    .stream_trials = o->stream_trials,
+			    .worker = o->worker,
+			    .by = learner_metric(g.learner, g.schema->task),
+			    .start_sec = o->start_sec};
 	g.checkpoint_sec = clock_sec() + o->checkpoint_sec;
 	rc = gap_open(&g, err);
 	if (rc == 0 && plan_is_sequential(g.plan) &&

@@ -109,6 +109,18 @@ held_get(struct held *h, const struct config *c, bool keep_others,
 	return v->view && read_rows(h, v, err) == 0 ? v : NULL;
 }
 
+static void
+new_metrics(struct gaptask *t, uint32_t lane, const struct schema *s,
+	    const struct config *c)
+{
+	const struct learner *l = t->held->learner;
+
+	t->light[lane] = learner_light_metric(l, s);
+	t->full[lane] = metric_new(s->task, s->nclass, METRIC_FULL);
+	metric_set_tau(t->light[lane], learner_tau(l, c));
+	metric_set_tau(t->full[lane], learner_tau(l, c));
+}
+
 struct gaptask *
 gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 	    const uint32_t *config, uint32_t n, struct error *err)
@@ -143,15 +155,12 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 	t->view = v->view;
 	t->rows = v->rows;
 	t->walk = v->walk;
-	t->by = metric_default(schema->task);
+	t->by = learner_metric(l, schema->task);
 	spec.view = v->view;
 	for (uint32_t i = 0; i < n; i++) {
 		t->config[i] = config[i];
 		spec.config[i] = &plan->space.config[config[i]];
-		t->light[i] =
-		    metric_new(schema->task, schema->nclass, METRIC_LIGHT);
-		t->full[i] =
-		    metric_new(schema->task, schema->nclass, METRIC_FULL);
+		new_metrics(t, i, schema, spec.config[i]);
 	}
 	t->ops = plan_ops(plan, config[0]);
 	if (held->spec.part.ranks > 0 && plan->local_batch)

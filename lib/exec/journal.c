@@ -14,7 +14,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-#define JOURNAL_VERSION 3
+#define JOURNAL_VERSION 4 /* 3: fewer metrics, which say so */
 #define TRIAL_BYTES 36
 #define PROGRESSIVE UINT32_C(256) /* a bit of DONE's status */
 #define UNIT_BYTES 56
@@ -129,8 +129,7 @@ trial_done_put(const struct trial_done *t, struct strbuf *sb)
 	put_u32(sb, (uint32_t)t->status | (t->progressive ? PROGRESSIVE : 0));
 	put_f64(sb, t->loss);
 	put_f64(sb, t->objective);
-	put_u32(sb, METRIC_COUNT);
-	put_f64s(sb, t->metric, METRIC_COUNT);
+	metric_put_values(t->metric, METRIC_COUNT, sb);
 	put_f64(sb, t->holdout_weight);
 	put_u64(sb, t->holdout_rows);
 	put_f64(sb, t->sec);
@@ -163,10 +162,10 @@ trial_done_get(struct trial_done *t, struct cursor *c)
 	status &= ~PROGRESSIVE;
 	t->loss = get_f64(c);
 	t->objective = get_f64(c);
-	if (get_u32(c) != METRIC_COUNT || status > LANE_DIVERGED)
+	if (metric_get_values(t->metric, &t->nmetric, c) < 0 ||
+	    status > LANE_DIVERGED)
 		return -1;
 	t->status = (enum lane_status)status;
-	get_f64s(c, t->metric, METRIC_COUNT);
 	t->holdout_weight = get_f64(c);
 	t->holdout_rows = get_u64(c);
 	t->sec = get_f64(c);

@@ -48,6 +48,8 @@ struct trial_done {
 			     learnt from: rows and weight too */
 	double loss, objective;
 	double metric[METRIC_COUNT]; /* hold-out; NaN where undefined */
+	uint32_t nmetric; /* of a record read: how many it had, the others
+			     are NaN */
 	double holdout_weight;
 	uint64_t holdout_rows;
 	double sec;

@@ -14,7 +14,8 @@ leaderboard_tsv_header(const struct leaderboard *lb, struct strbuf *out)
 	strbuf_addstr(out, "group\trows\tholdout_rows\tconfig\tstatus\treason"
 			   "\tlevel");
 	for (int k = 0; k < METRIC_COUNT; k++)
-		if (metric_applies((enum metric_kind)k, lb->schema->task))
+		if (learner_scores(lb->learner, (enum metric_kind)k,
+				   lb->schema->task))
 			strbuf_addf(out, "\t%s",
 				    metric_name((enum metric_kind)k));
 	strbuf_addch(out, '\n');
@@ -80,7 +81,8 @@ leaderboard_tsv(const struct leaderboard *lb, const void *key, size_t key_bytes,
 		    group_status_name((enum group_status)e->status), e->reason,
 		    level_name(e));
 	for (int k = 0; k < METRIC_COUNT; k++)
-		if (metric_applies((enum metric_kind)k, lb->schema->task))
+		if (learner_scores(lb->learner, (enum metric_kind)k,
+				   lb->schema->task))
 			strbuf_addf(out, "\t%s",
 				    jout_real_text(e->metric[k], number));
 	strbuf_addch(out, '\n');

@@ -31,7 +31,7 @@ void leaderboard_json(const struct leaderboard *lb, const void *key,
 void leaderboard_config(const struct leaderboard *lb, size_t config,
 			struct strbuf *out);
 
-/* {"logloss":0.47,...,"r2":null}: every metric of the table. */
+/* {"logloss":0.47,...,"pinball":null}: every metric of the table. */
 void leaderboard_metrics_json(const double metric[METRIC_COUNT],
 			      struct jout *j);
 

@@ -283,8 +283,7 @@ trial_pack_init(struct trial_pack *t, const struct kind *k,
 	    .sample = s, .ops = k->learner->ops(&k->config[0]), .width = width};
 	for (uint32_t i = 0; i < width; i++) {
 		spec.config[i] = &k->config[i % k->n];
-		t->metric[i] =
-		    metric_new(schema->task, schema->nclass, METRIC_LIGHT);
+		t->metric[i] = learner_light_metric(k->learner, schema);
 		t->full[i] =
 		    metric_new(schema->task, schema->nclass, METRIC_FULL);
 	}

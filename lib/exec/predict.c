@@ -198,11 +198,14 @@ tally_batch(struct stream *s)
 	for (uint32_t r = 0; r < scorer_rows(s->scorer); r++) {
 		const struct waiting *w = &s->waiting[r];
 
-		if (isnan(w->label))
+		if (isnan(w->label)) {
 			s->report->no_label++;
-		else
-			tally_add(s->report->tally, w->group, w->label,
-				  w->weight, s->scored + r * s->noutput);
+			continue;
+		}
+		tally_set_tau(s->report->tally, w->group,
+			      scorer_tau(s->scorer, r));
+		tally_add(s->report->tally, w->group, w->label, w->weight,
+			  s->scored + r * s->noutput);
 	}
 }
 

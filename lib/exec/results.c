@@ -15,6 +15,7 @@ struct gathering {
 	struct results *r;
 	struct error *err;
 	size_t nconfig;
+	bool by_default;	 /* and no record has been seen */
 	struct candidate *table; /* [ngroup * nconfig] */
 	uint8_t *finished;	 /* [ngroup * nconfig] also diverged ones */
 	uint32_t *nfinished;	 /* [ngroup] */
@@ -29,6 +30,16 @@ check_place(const struct gathering *g, const struct trial_done *t)
 	return error_set(g->err, EXIT_CORRUPT,
 			 "journal: no group %" PRIu32 " or config %" PRIu32,
 			 t->group, t->config);
+}
+
+/* A journal from before there was the learner's metric, by which models would
+ * be selected, has the task's. */
+static void
+take_default(struct gathering *g, const struct trial_done *t)
+{
+	if (g->by_default && (uint32_t)g->r->by >= t->nmetric)
+		g->r->by = metric_default(g->r->schema->task);
+	g->by_default = false;
 }
 
 static int
@@ -48,6 +59,7 @@ gather_done(void *ctx, const struct trial_done *t)
 		snprintf(g->why[t->group], BUNDLE_REASON_MAX, "%s",
 			 t->reason[0] ? t->reason
 				      : lane_status_name(t->status));
+	take_default(g, t);
 	g->table[at] = (struct candidate){
 	    .present = t->status != LANE_DIVERGED,
 	    .metric = t->metric[g->r->by],
@@ -135,10 +147,12 @@ select_configs(struct gathering *g)
 }
 
 static int
-read_journal(struct results *r, const char *run, struct error *err)
+read_journal(struct results *r, const struct results_options *o,
+	     struct error *err)
 {
 	size_t nconfig = r->plan.space.nconfig;
-	struct gathering g = {.r = r, .err = err, .nconfig = nconfig};
+	struct gathering g = {
+	    .r = r, .err = err, .nconfig = nconfig, .by_default = o->by < 0};
 	struct journal_reader reader = {.done = gather_done, .ctx = &g};
 	uint64_t identity = plan_identity(&r->plan);
 	int ret;
@@ -147,17 +161,17 @@ read_journal(struct results *r, const char *run, struct error *err)
 	g.finished = xcalloc(r->ngroup, nconfig);
 	g.nfinished = xcalloc(r->ngroup, sizeof(*g.nfinished));
 	g.why = xcalloc(r->ngroup, sizeof(*g.why));
-	ret = journal_read(run, identity, &reader, err);
+	ret = journal_read(o->run, identity, &reader, err);
 	if (ret == 0) {
 		select_configs(&g);
 		reader.done = take_done;
-		ret = journal_read(run, identity, &reader, err);
+		ret = journal_read(o->run, identity, &reader, err);
 	}
 	free(g.table);
 	free(g.finished);
 	free(g.nfinished);
 	free(g.why);
-	return ret < 0 ? error_context(err, "%s", run) : 0;
+	return ret < 0 ? error_context(err, "%s", o->run) : 0;
 }
 
 /* --- the prior and constants --- */
@@ -280,8 +294,11 @@ score_fallbacks(struct results *r, struct error *err)
 {
 	struct metric *m =
 	    metric_new(r->schema->task, r->schema->nclass, METRIC_FULL);
+	const struct space *space = &r->plan.space;
 	int ret = 0;
 
+	metric_set_tau(m, learner_shared_tau(space->learner, space->config,
+					     space->nconfig));
 	for (size_t i = 0; i < r->ngroup && ret == 0; i++)
 		if (r->entry[i].config < 0)
 			ret = score_fallback(r, i, m, err);
@@ -337,13 +354,15 @@ results_metric(const char *name, int *by, struct error *err)
 static int
 find_metric(struct results *r, int by, struct error *err)
 {
+	const struct learner *l = r->plan.space.learner;
 	enum task task = r->schema->task;
 
-	r->by = by < 0 ? metric_default(task) : (enum metric_kind)by;
-	if (!metric_applies(r->by, task))
-		return error_set(err, EXIT_USAGE,
-				 "--by: %s means nothing for this task",
-				 metric_name(r->by));
+	r->by = by < 0 ? learner_metric(l, task) : (enum metric_kind)by;
+	if (!learner_scores(l, r->by, task))
+		return error_set(
+		    err, EXIT_USAGE, "--by: %s means nothing for this %s",
+		    metric_name(r->by),
+		    metric_applies(r->by, task) ? "learner" : "task");
 	return 0;
 }
 
@@ -364,7 +383,7 @@ open_all(struct results *r, const struct results_options *o, struct error *err)
 	r->entry = xcalloc(r->ngroup, sizeof(*r->entry));
 	r->progressive = xcalloc(r->ngroup, sizeof(*r->progressive));
 	r->chosen = xcalloc(r->plan.space.nconfig, sizeof(*r->chosen));
-	if (read_journal(r, o->run, err) < 0)
+	if (read_journal(r, o, err) < 0)
 		return -1;
 	if (r->complete && r->count[GROUP_STOPPED] > 0)
 		return error_set(err, EXIT_CORRUPT,

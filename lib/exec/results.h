@@ -29,8 +29,8 @@
 
 struct results_options {
 	const char *run;
-	const char *data;     /* dataset, NULL: the one named in the plan */
-	int by;		      /* enum metric_kind, -1: the task's default */
+	const char *data; /* dataset, NULL: the one named in the plan */
+	int by; /* enum metric_kind, -1: the learner's (learner_metric()) */
 	bool partial;	      /* take an unfinished run for what it has */
 	uint64_t min_holdout; /* hold-out rows that a group needs to choose
 				 by its own */

@@ -373,7 +373,8 @@ runner_run(const struct runner_options *o, struct run_summary *sum,
 {
 	struct run r = {.o = o,
 			.index = dataset_index(o->data),
-			.by = metric_default(dataset_schema(o->data)->task)};
+			.by = learner_metric(o->plan->space.learner,
+					     dataset_schema(o->data)->task)};
 	struct error later = ERROR_NONE;
 	int lock, rc;
 

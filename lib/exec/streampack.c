@@ -13,13 +13,13 @@ void
 streamdesk_init(struct streamdesk *d, const struct plan *plan,
 		const struct schema *schema)
 {
-	*d = (struct streamdesk){.plan = plan,
-				 .learner = plan->space.learner,
-				 .schema = schema,
-				 .by = metric_default(schema->task)};
+	*d = (struct streamdesk){
+	    .plan = plan,
+	    .learner = plan->space.learner,
+	    .schema = schema,
+	    .by = learner_metric(plan->space.learner, schema->task)};
 	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
-		d->light[i] =
-		    metric_new(schema->task, schema->nclass, METRIC_LIGHT);
+		d->light[i] = learner_light_metric(d->learner, schema);
 		d->full[i] =
 		    metric_new(schema->task, schema->nclass, METRIC_FULL);
 	}
@@ -56,6 +56,20 @@ streamdesk_count(struct streamdesk *d, size_t n)
 
 /* --- a pack --- */
 
+static double
+tau_of(const struct streampack *p, uint32_t lane, const struct streamdesk *d)
+{
+	return learner_tau(d->learner, &d->plan->space.config[p->config[lane]]);
+}
+
+static void
+set_taus(struct streampack *p, const struct streamdesk *d)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->seen[i])
+			metric_set_tau(p->seen[i], tau_of(p, i, d));
+}
+
 int
 streampack_start(struct streampack *p, const struct streamdesk *d,
 		 const struct group_facts *f, const struct view *view,
@@ -78,6 +92,7 @@ streampack_start(struct streampack *p, const struct streamdesk *d,
 	for (uint32_t i = 0; i < p->n; i++)
 		p->seen[i] = metric_new(d->schema->task, d->schema->nclass,
 					METRIC_ADDITIVE);
+	set_taus(p, d);
 	return 0;
 }
 
@@ -144,6 +159,7 @@ score(const struct streampack *p, const struct streampack_end *end)
 
 		metric[i] = goes_on ? d->light[i] : d->full[i];
 		metric_reset(metric[i]);
+		metric_set_tau(metric[i], tau_of(p, i, d));
 		if (p->report[i].status == LANE_DIVERGED)
 			metric[i] = NULL;
 	}
@@ -301,8 +317,9 @@ see_anew(struct streampack *p, const struct streampack_end *end)
 		p->seen[i] = NULL;
 		if (end->recorded)
 			p->seen[i] =
-			    metric_new(s->task, s->nclass, METRIC_LIGHT);
+			    learner_light_metric(end->desk->learner, s);
 	}
+	set_taus(p, end->desk);
 }
 
 void
@@ -385,7 +402,8 @@ static int
 get_seen(struct streampack *p, uint32_t lane,
 	 const struct streampack_from *from, struct cursor *c)
 {
-	const struct schema *s = from->desk->schema;
+	const struct streamdesk *d = from->desk;
+	const struct schema *s = d->schema;
 	size_t n;
 	const void *b = get_bytes(c, &n);
 	struct cursor bytes = cursor_of(b, n);
@@ -396,8 +414,10 @@ get_seen(struct streampack *p, uint32_t lane,
 	p->seen[lane] = NULL;
 	if (from->seen && got && cursor_done(&bytes)) {
 		p->seen[lane] =
-		    metric_new(s->task, s->nclass,
-			       from->first ? METRIC_ADDITIVE : METRIC_LIGHT);
+		    from->first
+			? metric_new(s->task, s->nclass, METRIC_ADDITIVE)
+			: learner_light_metric(d->learner, s);
+		metric_set_tau(p->seen[lane], tau_of(p, lane, d));
 		rc = metric_merge(p->seen[lane], got);
 	}
 	metric_free(got);

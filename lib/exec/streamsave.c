@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-#define STATE_VERSION 1
+#define STATE_VERSION 2
 
 struct streamsave {
 	char *state_path, *held_path;

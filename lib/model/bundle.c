@@ -52,10 +52,18 @@ write_frame(struct bundle_writer *w, uint32_t type, struct error *err)
 	return outfile_write(w->out, w->frame.buf, w->frame.len, err);
 }
 
+/* Before there were the metrics of version 3. */
+static int
+old_version_of(const struct schema *s)
+{
+	return schema_is_plain(s) ? BUNDLE_VERSION : BUNDLE_VERSION_FEATURES;
+}
+
 static int
 version_of(const struct schema *s)
 {
-	return schema_is_plain(s) ? BUNDLE_VERSION : BUNDLE_VERSION_FEATURES;
+	return s->task == TASK_REGRESSION ? BUNDLE_VERSION_METRICS
+					  : old_version_of(s);
 }
 
 static void
@@ -123,7 +131,8 @@ bundle_writer_new(const char *path, const struct bundle_header *h,
 }
 
 static void
-put_entry(struct strbuf *sb, const struct bundle_entry *e, size_t noutput)
+put_entry(struct strbuf *sb, const struct bundle_entry *e, uint32_t nmetric,
+	  size_t noutput)
 {
 	put_u32(sb, e->status);
 	put_u32(sb, e->level);
@@ -134,8 +143,7 @@ put_entry(struct strbuf *sb, const struct bundle_entry *e, size_t noutput)
 	put_u64(sb, e->holdout_rows);
 	put_f64(sb, e->holdout_weight);
 	put_f64(sb, e->objective);
-	put_u32(sb, METRIC_COUNT);
-	put_f64s(sb, e->metric, METRIC_COUNT);
+	metric_put_values(e->metric, nmetric, sb);
 	put_u32(sb, (uint32_t)noutput);
 	put_f64s(sb, e->fallback, noutput);
 }
@@ -144,8 +152,11 @@ int
 bundle_writer_add(struct bundle_writer *w, const struct group_facts *f,
 		  const struct bundle_entry *e, struct error *err)
 {
+	bool more = version_of(w->schema) >= BUNDLE_VERSION_METRICS;
+
 	strbuf_reset(&w->payload);
-	put_entry(&w->payload, e, w->noutput);
+	put_entry(&w->payload, e, more ? METRIC_COUNT : METRIC_COUNT_V1,
+		  w->noutput);
 	strbuf_reset(&w->part);
 	facts_put(f, w->schema, &w->part);
 	put_bytes(&w->payload, w->part.buf, w->part.len);
@@ -210,6 +221,7 @@ struct bundle {
 	int fd;
 	struct bundle_header header;
 	struct schema schema;
+	int64_t version;
 	struct config *config;
 	double *prior;
 	size_t noutput;
@@ -334,22 +346,21 @@ load_names(struct bundle *b, const struct jvalue *v, struct error *err)
 }
 
 static int
-check_version(const struct jvalue *v, struct error *err)
+load_version(struct bundle *b, const struct jvalue *v, struct error *err)
 {
 	const char *format;
-	int64_t version;
 	size_t n;
 
 	if (jsonio_get_string(v, "format", &format, &n, err) < 0 ||
-	    jsonio_get_int(v, "version", &version, err) < 0)
+	    jsonio_get_int(v, "version", &b->version, err) < 0)
 		return -1;
 	if (strcmp(format, FORMAT_NAME) != 0)
 		return error_set(err, EXIT_CORRUPT, "not a kp bundle");
-	if (version < BUNDLE_VERSION || version > BUNDLE_VERSION_FEATURES)
+	if (b->version < BUNDLE_VERSION || b->version > BUNDLE_VERSION_METRICS)
 		return error_set(
 		    err, EXIT_CORRUPT,
-		    "bundle version %" PRId64 ", this kp reads %d and %d",
-		    version, BUNDLE_VERSION, BUNDLE_VERSION_FEATURES);
+		    "bundle version %" PRId64 ", this kp reads %d to %d",
+		    b->version, BUNDLE_VERSION, BUNDLE_VERSION_METRICS);
 	return 0;
 }
 
@@ -366,7 +377,8 @@ load_header(struct bundle *b, const struct jvalue *v, struct error *err)
 
 	if (!jsonio_is_object(v))
 		return error_set(err, EXIT_CORRUPT, "not an object");
-	if (check_version(v, err) < 0 || jsonio_check_keys(v, known, err) < 0 ||
+	if (load_version(b, v, err) < 0 ||
+	    jsonio_check_keys(v, known, err) < 0 ||
 	    jsonio_get_object(v, "schema", &schema, err) < 0)
 		return -1;
 	h->schema = &b->schema;
@@ -382,6 +394,10 @@ load_header(struct bundle *b, const struct jvalue *v, struct error *err)
 	if (epochs > UINT32_MAX)
 		return error_set(err, EXIT_CORRUPT, "\"epochs\": too large");
 	h->epochs = (uint32_t)epochs;
+	if (b->version != version_of(&b->schema) &&
+	    b->version != old_version_of(&b->schema))
+		return error_set(err, EXIT_CORRUPT,
+				 "\"version\": not that of its schema");
 	return 0;
 }
 
@@ -439,8 +455,7 @@ read_trailer(struct bundle *b, uint64_t file_bytes, uint64_t *offset,
 	if (memcmp(t, trailer_magic, sizeof(trailer_magic)) != 0 ||
 	    sum != hash64(t, TRAILER_BYTES - 8))
 		return damaged(b, err, "no trailer at its end (truncated?)");
-	if (version != (uint32_t)version_of(&b->schema) || *offset > at ||
-	    bytes != at - *offset)
+	if (version != b->version || *offset > at || bytes != at - *offset)
 		return damaged(b, err, "the trailer does not fit the file");
 	return 0;
 }
@@ -633,6 +648,7 @@ static bool
 get_entry(const struct bundle *b, struct cursor *c, struct bundle_entry *e)
 {
 	const char *reason;
+	uint32_t nmetric;
 	size_t n;
 
 	e->status = get_u32(c);
@@ -648,9 +664,8 @@ get_entry(const struct bundle *b, struct cursor *c, struct bundle_entry *e)
 	e->holdout_rows = get_u64(c);
 	e->holdout_weight = get_f64(c);
 	e->objective = get_f64(c);
-	if (get_u32(c) != METRIC_COUNT)
+	if (metric_get_values(e->metric, &nmetric, c) < 0)
 		return false;
-	get_f64s(c, e->metric, METRIC_COUNT);
 	return cursor_ok(c) && e->status < BUNDLE_STATUS_COUNT &&
 	       e->level < BUNDLE_LEVEL_COUNT && e->config >= -1 &&
 	       e->config < (int64_t)b->header.nconfig &&

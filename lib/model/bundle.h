@@ -27,9 +27,12 @@
 
 enum { FRAME_BUNDLE = 32, FRAME_MODEL = 33, FRAME_BUNDLE_INDEX = 34 };
 
-/* 2 where the schema is not plain, of which version 1 knows nothing. */
+/* 2 where the schema is not plain, of which version 1 knows nothing; 3, of any
+ * schema, where models have metrics of which both know nothing: those of
+ * regression. */
 #define BUNDLE_VERSION 1
 #define BUNDLE_VERSION_FEATURES 2
+#define BUNDLE_VERSION_METRICS 3
 #define BUNDLE_REASON_MAX 48
 #define BUNDLE_STATUS_COUNT 4 /* of exec's group_status */
 #define BUNDLE_LEVEL_COUNT 5  /* of plan's selection_level */

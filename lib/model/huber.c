@@ -49,6 +49,7 @@ const struct learner learner_huber = {
 	    "penalties",
     .param = params,
     .nparam = sizeof params / sizeof params[0],
+    .metric = "mae",
     .check_task = check_task,
     .check_config = glm_batch_check_config,
     .ops = ops,

@@ -53,6 +53,43 @@ learner_defaults(const struct learner *l)
 	return c;
 }
 
+enum metric_kind
+learner_metric(const struct learner *l, enum task task)
+{
+	return l->metric ? (enum metric_kind)metric_by_name(l->metric)
+			 : metric_default(task);
+}
+
+bool
+learner_scores(const struct learner *l, enum metric_kind k, enum task task)
+{
+	return metric_applies(k, task) &&
+	       (k != METRIC_PINBALL || learner_find_param(l, "tau") >= 0);
+}
+
+struct metric *
+learner_light_metric(const struct learner *l, const struct schema *s)
+{
+	return metric_new_light(s->task, s->nclass, learner_metric(l, s->task));
+}
+
+double
+learner_tau(const struct learner *l, const struct config *c)
+{
+	int i = learner_find_param(l, "tau");
+
+	return i < 0 ? NAN : c->value[i];
+}
+
+double
+learner_shared_tau(const struct learner *l, const struct config *c, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (learner_tau(l, &c[i]) != learner_tau(l, &c[0]))
+			return NAN;
+	return n > 0 ? learner_tau(l, &c[0]) : NAN;
+}
+
 static bool
 has_value(const struct config *c, const struct param_use *u)
 {

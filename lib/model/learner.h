@@ -79,7 +79,7 @@ struct learner_param {
 			smaller, 0: says nothing; earlier params weigh more */
 	bool view;   /* decides the view: equal within a pack */
 	bool pack;   /* must be equal within a pack for another reason */
-	struct param_use use[2]; /* only configs of both look at it, */
+	struct param_use use[2];    /* only configs of both look at it, */
 	struct param_use unless[2]; /* but not those of both of these */
 	const char *help;
 };
@@ -113,7 +113,8 @@ struct pack_spec {
 	size_t n;
 	uint32_t epochs; /* cap on passes that count */
 	uint64_t seed;
-	uint32_t times; /* Sequential: a step is of so many batches, 0: of one */
+	uint32_t
+	    times; /* Sequential: a step is of so many batches, 0: of one */
 };
 
 /* What the last update() said of a lane. */
@@ -232,6 +233,9 @@ struct learner {
 	int (*check_config)(const struct config *c, struct error *err);
 	/* How packs of such a config are trained. */
 	const struct pack_ops *(*ops)(const struct config *c);
+	/* The metric its models are selected by unless the user says
+	 * otherwise; NULL: the task's (metric_default()). */
+	const char *metric;
 	/* Values per prediction: 1, or nclass. */
 	size_t (*noutput)(const struct schema *s);
 
@@ -290,6 +294,22 @@ struct config learner_defaults(const struct learner *l);
  * parameter whose value is to blame. */
 bool learner_uses(const struct learner *l, const struct config *c, size_t param,
 		  size_t *of);
+/* The metric that epochs are scored and models selected by unless the user says
+ * otherwise. */
+enum metric_kind learner_metric(const struct learner *l, enum task task);
+/* Whether k means anything for its models: pinball only if they are of a tau.
+ */
+bool learner_scores(const struct learner *l, enum metric_kind k,
+		    enum task task);
+/* The light metric of that. */
+struct metric *learner_light_metric(const struct learner *l,
+				    const struct schema *s);
+/* The quantile that a config's models predict, NaN if none: for
+ * metric_set_tau(). */
+double learner_tau(const struct learner *l, const struct config *c);
+/* That of all n configs, NaN if they differ: of answers without a model. */
+double learner_shared_tau(const struct learner *l, const struct config *c,
+			  size_t n);
 /* Two configs that see rows alike. */
 bool learner_same_view(const struct learner *l, const struct config *a,
 		       const struct config *b);

@@ -22,23 +22,37 @@ enum sum {
 	SUM_RIGHT,
 	SUM_LABEL,
 	SUM_LABEL2,
+	SUM_DEVIANCE,
+	SUM_PINBALL,
 	SUM_KINDS
 };
 
-/* Where a task keeps its sums, -1 if it has none; a light metric has the
- * first two.  A binary label is its own square. */
+/* Where a task keeps its sums, -1 if it has none.  A binary label is its own
+ * square.  A light metric has the first, and after it the one it answers. */
 static const signed char sum_at[][SUM_KINDS] = {
-    [TASK_BINARY] = {0, 1, 2, 3, 4, 5, 5},
-    [TASK_MULTICLASS] = {0, 1, 2, -1, 3, -1, -1},
-    [TASK_REGRESSION] = {0, -1, 1, 2, -1, 3, 4},
+    [TASK_BINARY] = {0, 1, 2, 3, 4, 5, 5, -1, -1},
+    [TASK_MULTICLASS] = {0, 1, 2, -1, 3, -1, -1, -1, -1},
+    [TASK_REGRESSION] = {0, -1, 1, 2, -1, 3, 4, 5, 6},
 };
+#define NSUM_LIGHT 2
 static const unsigned char nsum_full[] = {
-    [TASK_BINARY] = 6, [TASK_MULTICLASS] = 4, [TASK_REGRESSION] = 5};
+    [TASK_BINARY] = 6, [TASK_MULTICLASS] = 4, [TASK_REGRESSION] = 7};
+
+/* Which sum a metric is the mean, or its root, of; SUM_KINDS: of none. */
+static const enum sum sum_of_kind[METRIC_COUNT] = {
+    [METRIC_LOGLOSS] = SUM_LOSS,    [METRIC_AUC] = SUM_KINDS,
+    [METRIC_ACCURACY] = SUM_RIGHT,  [METRIC_BRIER] = SUM_SQUARE,
+    [METRIC_RMSE] = SUM_SQUARE,	    [METRIC_MAE] = SUM_ABS,
+    [METRIC_R2] = SUM_KINDS,	    [METRIC_DEVIANCE] = SUM_DEVIANCE,
+    [METRIC_PINBALL] = SUM_PINBALL,
+};
 
 struct metric {
 	enum task task;
 	enum metric_depth depth;
+	enum metric_kind by; /* what a light one answers */
 	size_t nclass;
+	double tau; /* of rows to come */
 	uint64_t rows;
 	uint64_t unit_rows;	     /* of weight 1 */
 	double label_min, label_max; /* full only */
@@ -55,6 +69,8 @@ static const char *const names[METRIC_COUNT] = {
     [METRIC_RMSE] = "rmse",
     [METRIC_MAE] = "mae",
     [METRIC_R2] = "r2",
+    [METRIC_DEVIANCE] = "deviance",
+    [METRIC_PINBALL] = "pinball",
 };
 
 const char *
@@ -98,6 +114,9 @@ metric_applies(enum metric_kind k, enum task task)
 	case METRIC_MAE:
 	case METRIC_R2:
 		return task != TASK_MULTICLASS;
+	case METRIC_DEVIANCE:
+	case METRIC_PINBALL:
+		return task == TASK_REGRESSION;
 	case METRIC_COUNT:
 		break;
 	}
@@ -112,18 +131,39 @@ metric_better(enum metric_kind k, double a, double b)
 	return metric_higher_is_better(k) ? a > b : a < b;
 }
 
-struct metric *
-metric_new(enum task task, size_t nclass, enum metric_depth depth)
+static struct metric *
+create(enum task task, size_t nclass, enum metric_depth depth,
+       enum metric_kind by)
 {
-	size_t nsum = depth == METRIC_LIGHT ? 2 : nsum_full[task];
+	size_t nsum = depth == METRIC_LIGHT ? NSUM_LIGHT : nsum_full[task];
 	struct metric *m = xmalloc(sizeof(*m) + nsum * sizeof(m->sum[0]));
 	m->task = task;
 	m->depth = depth;
+	m->by = by;
 	m->nclass = nclass;
+	m->tau = NAN;
 	m->nsum = nsum;
 	auc_init(&m->auc);
 	metric_reset(m);
 	return m;
+}
+
+struct metric *
+metric_new(enum task task, size_t nclass, enum metric_depth depth)
+{
+	return create(task, nclass, depth, metric_default(task));
+}
+
+struct metric *
+metric_new_light(enum task task, size_t nclass, enum metric_kind by)
+{
+	return create(task, nclass, METRIC_LIGHT, by);
+}
+
+void
+metric_set_tau(struct metric *m, double tau)
+{
+	m->tau = tau;
 }
 
 void
@@ -169,6 +209,66 @@ loss_of(double p)
 	p = p < P_MIN ? P_MIN : p;
 	p = p > 1 - P_MIN ? 1 - P_MIN : p;
 	return -fmath_log(p);
+}
+
+static double
+deviance_of(double y, double v)
+{
+	double half = v - y;
+
+	if (!(y >= 0) || !(v >= 0))
+		return NAN;
+	if (y > 0)
+		half += y * fmath_log(y / v);
+	return half > 0 ? 2 * half : 0; /* below 0 by rounding only */
+}
+
+static double
+pinball_of(double tau, double e)
+{
+	return e < 0 ? -tau * e : (1 - tau) * e;
+}
+
+/* A row's term of one sum of regression; e: the value less the label. */
+static double
+regression_term(const struct metric *m, enum metric_kind k, double label,
+		double value)
+{
+	double e = value - label;
+
+	switch (k) {
+	case METRIC_MAE:
+		return fabs(e);
+	case METRIC_DEVIANCE:
+		return deviance_of(label, value);
+	case METRIC_PINBALL:
+		return pinball_of(m->tau, e);
+	default:
+		return e * e;
+	}
+}
+
+/* The same of a label that is 0 or 1; loss is that of p. */
+static double
+binary_term(enum metric_kind k, bool y, double p, double loss)
+{
+	switch (k) {
+	case METRIC_LOGLOSS:
+		return loss;
+	case METRIC_ACCURACY:
+		return y ? p >= 0.5 : p < 0.5;
+	case METRIC_MAE:
+		return fabs(p - y);
+	default:
+		return (p - y) * (p - y);
+	}
+}
+
+/* To what a light metric answers. */
+static inline void
+add_light(struct metric *m, double term)
+{
+	exactsum_add(&m->sum[NSUM_LIGHT - 1], term);
 }
 
 static void
@@ -241,12 +341,17 @@ add_moments(struct metric *m, double label, double weight)
 static void
 add_regression(struct metric *m, double label, double weight, double value)
 {
-	double e = value - label;
+	static const enum metric_kind kept[] = {
+	    METRIC_RMSE, METRIC_MAE, METRIC_DEVIANCE, METRIC_PINBALL};
+
 	count_row(m, TASK_REGRESSION, weight);
-	sum_add(m, TASK_REGRESSION, SUM_SQUARE, weight * (e * e));
-	if (m->depth == METRIC_LIGHT)
+	if (m->depth == METRIC_LIGHT) {
+		add_light(m, weight * regression_term(m, m->by, label, value));
 		return;
-	sum_add(m, TASK_REGRESSION, SUM_ABS, weight * fabs(e));
+	}
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		sum_add(m, TASK_REGRESSION, sum_of_kind[kept[i]],
+			weight * regression_term(m, kept[i], label, value));
 	add_moments(m, label, weight);
 	label_range(m, label);
 }
@@ -256,9 +361,12 @@ static inline void
 add_binary(struct metric *m, bool y, double weight, double p, double loss)
 {
 	count_row(m, TASK_BINARY, weight);
+	if (m->depth == METRIC_LIGHT) {
+		add_light(m, weight * binary_term(m->by, y, p, loss));
+		return;
+	}
 	sum_add(m, TASK_BINARY, SUM_LOSS, weight * loss);
-	if (m->depth != METRIC_LIGHT)
-		add_binary_full(m, y, weight, p);
+	add_binary_full(m, y, weight, p);
 }
 
 /* -log p(label) of 8 rows, the bits those of loss_of(). */
@@ -315,7 +423,7 @@ int
 metric_merge(struct metric *into, const struct metric *from)
 {
 	if (into->task != from->task || into->nclass != from->nclass ||
-	    into->depth != from->depth)
+	    into->depth != from->depth || into->by != from->by)
 		return -1;
 	into->rows += from->rows;
 	into->unit_rows += from->unit_rows;
@@ -332,7 +440,9 @@ static const struct exactsum *
 sum_of(const struct metric *m, enum sum kind)
 {
 	int at = sum_at[m->task][kind];
-	return at < 0 || (size_t)at >= m->nsum ? NULL : &m->sum[at];
+	if (m->depth == METRIC_LIGHT && kind != SUM_WEIGHT)
+		at = kind == sum_of_kind[m->by] ? NSUM_LIGHT - 1 : -1;
+	return at < 0 ? NULL : &m->sum[at];
 }
 
 static struct exactsum
@@ -404,36 +514,29 @@ double
 metric_value(const struct metric *m, enum metric_kind k)
 {
 	if (!metric_applies(k, m->task) ||
-	    (m->depth == METRIC_LIGHT && k != metric_default(m->task)))
+	    (m->depth == METRIC_LIGHT && k != m->by))
 		return NAN;
 	switch (k) {
-	case METRIC_LOGLOSS:
-		return mean_of(m, SUM_LOSS);
 	case METRIC_AUC:
 		return auc_value(&m->auc);
-	case METRIC_ACCURACY:
-		return mean_of(m, SUM_RIGHT);
-	case METRIC_BRIER:
-		return mean_of(m, SUM_SQUARE);
 	case METRIC_RMSE:
 		return sqrt(mean_of(m, SUM_SQUARE));
-	case METRIC_MAE:
-		return mean_of(m, SUM_ABS);
 	case METRIC_R2:
 		return r2_of(m);
-	case METRIC_COUNT:
-		break;
+	default:
+		return mean_of(m, sum_of_kind[k]);
 	}
-	return NAN;
 }
 
-/* u8 task, u8 depth, u64 nclass, rows and rows of weight 1, f64 least and
- * largest label, the sums, then the rows of AUC if there are any to keep. */
+/* u8 task, depth, and what a light one answers, u64 nclass, rows and rows of
+ * weight 1, f64 least and largest label, the sums, then the rows of AUC if
+ * there are any to keep. */
 void
 metric_put(const struct metric *m, struct strbuf *sb)
 {
 	put_u8(sb, (uint8_t)m->task);
 	put_u8(sb, (uint8_t)m->depth);
+	put_u8(sb, (uint8_t)m->by);
 	put_u64(sb, m->nclass);
 	put_u64(sb, m->rows);
 	put_u64(sb, m->unit_rows);
@@ -445,16 +548,27 @@ metric_put(const struct metric *m, struct strbuf *sb)
 		auc_put(&m->auc, sb);
 }
 
+/* Whether a light metric may answer k. */
+static bool
+is_light(enum metric_kind k, enum task task)
+{
+	return metric_applies(k, task) && sum_of_kind[k] != SUM_KINDS &&
+	       (task != TASK_MULTICLASS || k == METRIC_LOGLOSS);
+}
+
 struct metric *
 metric_get(struct cursor *c)
 {
-	uint8_t task = get_u8(c), depth = get_u8(c);
+	uint8_t task = get_u8(c), depth = get_u8(c), by = get_u8(c);
 	uint64_t nclass = get_u64(c);
 	if (!cursor_ok(c) || task < TASK_BINARY || task > TASK_REGRESSION ||
-	    depth > METRIC_ADDITIVE || nclass > SIZE_MAX)
+	    depth > METRIC_ADDITIVE || by >= METRIC_COUNT ||
+	    !is_light((enum metric_kind)by, (enum task)task) ||
+	    nclass > SIZE_MAX)
 		return NULL;
-	struct metric *m = metric_new((enum task)task, (size_t)nclass,
-				      (enum metric_depth)depth);
+	struct metric *m =
+	    create((enum task)task, (size_t)nclass, (enum metric_depth)depth,
+		   (enum metric_kind)by);
 	m->rows = get_u64(c);
 	m->unit_rows = get_u64(c);
 	m->label_min = get_f64(c);
@@ -468,4 +582,23 @@ metric_get(struct cursor *c)
 		return NULL;
 	}
 	return m;
+}
+
+void
+metric_put_values(const double *value, uint32_t n, struct strbuf *sb)
+{
+	put_u32(sb, n);
+	put_f64s(sb, value, n);
+}
+
+int
+metric_get_values(double value[METRIC_COUNT], uint32_t *n, struct cursor *c)
+{
+	*n = get_u32(c);
+	if (*n < METRIC_COUNT_V1 || *n > METRIC_COUNT)
+		return -1;
+	get_f64s(c, value, *n);
+	for (uint32_t k = *n; k < METRIC_COUNT; k++)
+		value[k] = NAN;
+	return cursor_ok(c) ? 0 : -1;
 }

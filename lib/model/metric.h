@@ -20,6 +20,12 @@
  *	          multi-class: first largest p_k is the label
  *	auc       area under the ROC curve, equal scores are one tie
  *	rmse, mae, r2   of the prediction (binary: of p against 0/1)
+ *	deviance  mean of 2 (y log(y / v) - y + v), of a Poisson law; undefined
+ *	          where a label or a prediction is below 0 (McCullagh & Nelder
+ *	          1989, section 2.3)
+ *	pinball   mean of tau (y - v) where that is at least 0, else of
+ *	          (tau - 1) (y - v) (Koenker & Bassett 1978); undefined of
+ *	          predictions that are of no tau
  */
 
 #include <stdbool.h>
@@ -35,6 +41,8 @@ enum metric_kind {
 	METRIC_RMSE,
 	METRIC_MAE,
 	METRIC_R2,
+	METRIC_DEVIANCE,
+	METRIC_PINBALL,
 	METRIC_COUNT
 };
 
@@ -42,8 +50,10 @@ const char *metric_name(enum metric_kind k); /* "logloss", ... */
 /* -1 if there is no metric of that name. */
 int metric_by_name(const char *name);
 bool metric_higher_is_better(enum metric_kind k);
-/* The metric models are selected by unless told otherwise: logloss, or rmse
- * for regression.  Every epoch evaluates this one. */
+/* The metrics before there were others: what files of then have. */
+#define METRIC_COUNT_V1 (METRIC_R2 + 1)
+/* What the task's models are selected by unless their learner has another
+ * (learner_metric()) or the user says so: logloss, or rmse for regression. */
 enum metric_kind metric_default(enum task task);
 /* Whether k means anything for the task. */
 bool metric_applies(enum metric_kind k, enum task task);
@@ -51,15 +61,23 @@ bool metric_applies(enum metric_kind k, enum task task);
  * worse than a NaN. */
 bool metric_better(enum metric_kind k, double a, double b);
 
-/* What is kept: a light metric answers only its task's default; an additive
- * one all but AUC, which needs a number for each row. */
+/* What is kept: a light metric answers only one, its task's default unless made
+ * by metric_new_light(); an additive one all but AUC, which needs a number for
+ * each row. */
 enum metric_depth { METRIC_LIGHT, METRIC_FULL, METRIC_ADDITIVE };
 
 struct metric;
 
 struct metric *metric_new(enum task task, size_t nclass,
 			  enum metric_depth depth);
+/* A light one that answers `by`, a mean over rows or rmse; multi-class:
+ * logloss. */
+struct metric *metric_new_light(enum task task, size_t nclass,
+				enum metric_kind by);
 void metric_free(struct metric *m); /* NULL is legal */
+/* The quantile that predictions added from now on are of; NaN, as at first:
+ * of none. */
+void metric_set_tau(struct metric *m, double tau);
 void metric_reset(struct metric *m);
 /* pred: binary p(y = 1), regression the value: one double; multi-class
  * nclass probabilities, of which a label that is none of the classes had 0.
@@ -69,14 +87,22 @@ void metric_add(struct metric *m, double label, double weight,
 /* The same for n rows, pred one row after another; faster. */
 void metric_add_many(struct metric *m, const double *label,
 		     const double *weight, const double *pred, size_t n);
-/* Returns -1 and does nothing if task, nclass or depth differ. */
+/* Returns -1 and does nothing if task, nclass, depth or what a light one
+ * answers differ. */
 int metric_merge(struct metric *into, const struct metric *from);
 double metric_value(const struct metric *m, enum metric_kind k);
 double metric_weight(const struct metric *m); /* sum of weights */
 uint64_t metric_rows(const struct metric *m); /* rows of weight > 0 */
 
-/* To another worker and back (task, nclass and depth travel too). */
+/* To another worker and back; what decides whether they merge travels too. */
 void metric_put(const struct metric *m, struct strbuf *sb);
 struct metric *metric_get(struct cursor *c); /* NULL if the bytes are bad */
+
+/* Values in a file, from the first kind on: how many, then each.  *n of them
+ * were there, at least those of METRIC_COUNT_V1; the others are NaN.  -1: bad
+ * bytes. */
+void metric_put_values(const double *value, uint32_t n, struct strbuf *sb);
+int metric_get_values(double value[METRIC_COUNT], uint32_t *n,
+		      struct cursor *c);
 
 #endif

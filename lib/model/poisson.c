@@ -40,6 +40,7 @@ const struct learner learner_poisson = {
 	"regression of counts, log link, by L-BFGS, with l2 and l1 penalties",
     .param = params,
     .nparam = sizeof params / sizeof params[0],
+    .metric = "deviance",
     .check_task = check_task,
     .check_config = glm_batch_check_config,
     .ops = ops,

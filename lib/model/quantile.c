@@ -99,6 +99,7 @@ const struct learner learner_quantile = {
     .help = "quantile regression by SGD, with l2 and l1 penalties",
     .param = params,
     .nparam = QUANTILE_PARAM_COUNT,
+    .metric = "pinball",
     .check_task = check_task,
     .check_config = check_config,
     .ops = ops,

@@ -29,6 +29,7 @@ struct scorer {
 	const struct bundle_header *header;
 	const struct learner *learner;
 	size_t noutput;
+	double tau;	     /* of answers without a model */
 	struct held **group; /* [groups] NULL: not in memory */
 	struct held *newest, *oldest;
 	uint64_t held_bytes, memory_bytes;
@@ -69,6 +70,8 @@ scorer_new(struct bundle *b, uint32_t batch_rows, uint64_t memory_bytes)
 	s->header = bundle_header_of(b);
 	s->learner = s->header->learner;
 	s->noutput = bundle_outputs(b);
+	s->tau = learner_shared_tau(s->learner, s->header->config,
+				    s->header->nconfig);
 	s->group = xcalloc(bundle_groups(b) + 1, sizeof(*s->group));
 	s->memory_bytes = memory_bytes;
 	s->batch_rows = batch_rows;
@@ -358,6 +361,16 @@ scorer_answer(const struct scorer *s, uint32_t r)
 	const struct held *h = s->owner[r];
 
 	return h && h->model ? ANSWER_GROUP : ANSWER_PRIOR;
+}
+
+double
+scorer_tau(const struct scorer *s, uint32_t r)
+{
+	const struct held *h = s->owner[r];
+
+	return h && h->model ? learner_tau(s->learner,
+					   &s->header->config[h->entry.config])
+			     : s->tau;
 }
 
 void

@@ -45,6 +45,8 @@ uint64_t scorer_unseen(const struct scorer *s);
 void scorer_predict(struct scorer *s, bool raw, double *out);
 /* Who answered row r of the batch. */
 enum answer scorer_answer(const struct scorer *s, uint32_t r);
+/* The quantile that this answer is for, NaN: none (learner_tau()). */
+double scorer_tau(const struct scorer *s, uint32_t r);
 /* Empties the batch; models over the bound of memory leave. */
 void scorer_clear(struct scorer *s);
 

@@ -159,6 +159,7 @@ const struct learner learner_svm = {
 	    "L-BFGS, with l2 and l1 penalties",
     .param = params,
     .nparam = SVM_PARAM_COUNT,
+    .metric = "accuracy",
     .check_task = check_task,
     .check_config = check_config,
     .ops = ops,

@@ -1,5 +1,6 @@
 #include "model/tally.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct tally {
 	struct outcome *outcome; /* [nrow] */
 	double *pred;		 /* [nrow][noutput] */
 	uint32_t *group;	 /* [nrow] ngroup: none */
+	double *tau;		 /* [ngroup + 1] the last: of none */
 	size_t nrow, outcome_cap, pred_cap, group_cap;
 };
 
@@ -27,6 +29,9 @@ tally_new(enum task task, size_t nclass, size_t noutput, size_t ngroup)
 	t->nclass = nclass;
 	t->noutput = noutput;
 	t->ngroup = ngroup;
+	t->tau = xcalloc(ngroup + 1, sizeof(*t->tau));
+	for (size_t g = 0; g <= ngroup; g++)
+		t->tau[g] = NAN;
 	return t;
 }
 
@@ -38,7 +43,20 @@ tally_free(struct tally *t)
 	free(t->outcome);
 	free(t->pred);
 	free(t->group);
+	free(t->tau);
 	free(t);
+}
+
+static size_t
+place_of(const struct tally *t, int64_t group)
+{
+	return group < 0 ? t->ngroup : (size_t)group;
+}
+
+void
+tally_set_tau(struct tally *t, int64_t group, double tau)
+{
+	t->tau[place_of(t, group)] = tau;
 }
 
 void
@@ -51,7 +69,7 @@ tally_add(struct tally *t, int64_t group, double label, double weight,
 	mem_grow(&t->group, &t->group_cap, n, sizeof(*t->group));
 	mem_grow(&t->pred, &t->pred_cap, n * t->noutput, sizeof(*t->pred));
 	t->outcome[t->nrow] = (struct outcome){label, weight};
-	t->group[t->nrow] = group < 0 ? (uint32_t)t->ngroup : (uint32_t)group;
+	t->group[t->nrow] = (uint32_t)place_of(t, group);
 	memcpy(t->pred + t->nrow * t->noutput, pred,
 	       t->noutput * sizeof(*pred));
 	t->nrow = n;
@@ -60,6 +78,7 @@ tally_add(struct tally *t, int64_t group, double label, double weight,
 static void
 add_row(const struct tally *t, struct metric *m, size_t r)
 {
+	metric_set_tau(m, t->tau[t->group[r]]);
 	metric_add(m, t->outcome[r].label, t->outcome[r].weight,
 		   t->pred + r * t->noutput);
 }

@@ -19,6 +19,9 @@ struct tally;
 struct tally *tally_new(enum task task, size_t nclass, size_t noutput,
 			size_t ngroup);
 void tally_free(struct tally *t); /* NULL is legal */
+/* The quantile that rows of the group (-1: of none), from before too, were
+ * predicted for; NaN, as at first: none. */
+void tally_set_tau(struct tally *t, int64_t group, double tau);
 /* A row of a group, -1: of a group without number, counted in all only. */
 void tally_add(struct tally *t, int64_t group, double label, double weight,
 	       const double *pred);

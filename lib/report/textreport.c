@@ -251,6 +251,7 @@ static int
 prior_metric(const struct results *r, size_t i, struct metric *m, double *out,
 	     struct error *err)
 {
+	const struct space *space = &r->plan.space;
 	double *constant;
 	struct group_facts f = {0};
 	int ret;
@@ -260,6 +261,8 @@ prior_metric(const struct results *r, size_t i, struct metric *m, double *out,
 	constant = xcalloc(r->noutput, sizeof(*constant));
 	results_constant(r, &f, constant);
 	metric_reset(m);
+	metric_set_tau(
+	    m, learner_tau(space->learner, &space->config[r->entry[i].config]));
 	ret = results_score_constant(r, &f, constant, m, err);
 	*out = metric_value(m, r->by);
 	free(constant);

@@ -25,6 +25,7 @@ seal(const uint8_t *data, size_t size, struct strbuf *out)
 {
 	size_t body = size < TRAILER_BYTES ? 0 : size - TRAILER_BYTES, at = 0;
 	size_t last = 0;
+	struct cursor version = cursor_of(data + body + 4, body ? 4 : 0);
 	struct strbuf trailer = STRBUF_INIT;
 
 	while (body - at >= FRAME_HEADER_BYTES) {
@@ -38,7 +39,7 @@ seal(const uint8_t *data, size_t size, struct strbuf *out)
 		at += FRAME_HEADER_BYTES + (size_t)n;
 	}
 	strbuf_addstr(&trailer, "kpmE");
-	put_u32(&trailer, BUNDLE_VERSION);
+	put_u32(&trailer, body ? get_u32(&version) : BUNDLE_VERSION);
 	put_u64(&trailer, last);
 	put_u64(&trailer, out->len - last);
 	put_u64(&trailer, hash64(trailer.buf, trailer.len));

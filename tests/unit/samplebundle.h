@@ -71,7 +71,9 @@ sb_entry(struct bundle_entry *e, size_t group)
 	};
 	strcpy(e->reason, group ? "converged" : "too few rows");
 	for (int k = 0; k < METRIC_COUNT; k++)
-		e->metric[k] = k == METRIC_AUC ? NAN : 0.125 * k;
+		e->metric[k] = k == METRIC_AUC || k >= METRIC_COUNT_V1
+				   ? NAN
+				   : 0.125 * k;
 }
 
 SAMPLE_UNUSED static int

@@ -108,8 +108,8 @@ some_done(uint32_t group, uint32_t config, const char *model)
 }
 
 static const char some_seen[] = "state 3 4 5 [half]\n"
-				"done 3 4 9 good 0.25 0.5 0 1 2 3 4 5 6 12 10 "
-				"1.5 \"why\" [whole]\n"
+				"done 3 4 9 good 0.25 0.5 0 1 2 3 4 5 6 7 8 "
+				"12 10 1.5 \"why\" [whole]\n"
 				"trial 1 2 3 0.5 nan 7\n"
 				"trial 1 2 4 0.25 0.75 8\n"
 				"unit 0 1 2 3.4 load 0.5 1.5 100 200\n";
@@ -411,14 +411,14 @@ openings(void)
 	CHECK_ERROR(
 	    journal_read_bytes(bytes.buf, bytes.len, "j", PLAN, &r, &err), err,
 	    EXIT_CORRUPT, "j: not a journal");
-	put_u32(&head, 4);
+	put_u32(&head, 5);
 	put_u32(&head, 0);
 	put_u64(&head, PLAN);
 	strbuf_reset(&bytes);
 	frame_add(&bytes, FRAME_JOURNAL, head.buf, head.len);
 	CHECK_ERROR(
 	    journal_read_bytes(bytes.buf, bytes.len, "j", PLAN, &r, &err), err,
-	    EXIT_CORRUPT, "j: journal version 4, this program reads 1 to 3");
+	    EXIT_CORRUPT, "j: journal version 5, this program reads 1 to 4");
 	strbuf_release(&bytes);
 	strbuf_release(&head);
 }

@@ -23,6 +23,7 @@ next_unit(void)
 }
 
 #define CLASSES 4
+#define TAU 0.3
 
 struct row {
 	double label, weight, pred[CLASSES];
@@ -42,6 +43,7 @@ metric_of(enum task task, const struct row *r, size_t n)
 			: task == TASK_MULTICLASS ? CLASSES
 						  : 2;
 	struct metric *m = metric_new(task, nclass, METRIC_FULL);
+	metric_set_tau(m, TAU);
 	add_rows(m, r, n);
 	return m;
 }
@@ -128,12 +130,12 @@ binary_values(void)
 		return;
 	}
 	CHECK_INT(n, 500);
-	for (int k = 0; k < METRIC_COUNT; k++)
+	for (int k = 0; k < METRIC_COUNT_V1; k++)
 		CHECK_NEAR(value_of(TASK_BINARY, (enum metric_kind)k, rows, n),
 			   weighted[k], 1e-12);
 	for (size_t i = 0; i < n; i++)
 		rows[i].weight = 1;
-	for (int k = 0; k < METRIC_COUNT; k++)
+	for (int k = 0; k < METRIC_COUNT_V1; k++)
 		CHECK_NEAR(value_of(TASK_BINARY, (enum metric_kind)k, rows, n),
 			   unit[k], 1e-12);
 }
@@ -325,6 +327,79 @@ r2_far_from_zero(void)
 		   (double)(1 - residual / var), 1e-14);
 }
 
+/* --- deviance and pinball --- */
+
+static void
+counts_against_long_double(void)
+{
+	enum { N = 1000 };
+	long double deviance = 0, pinball = 0, weight = 0;
+	for (size_t i = 0; i < N; i++) {
+		rows[i].weight = (double)(next_bits() % 8) * 0.3;
+		rows[i].label = (double)(next_bits() % 6);
+		rows[i].pred[0] =
+		    i % 7 ? 0.01 + 5 * next_unit() : rows[i].label;
+		if (i % 11 == 0)
+			rows[i].label *= 1e9;
+		long double y = rows[i].label, v = rows[i].pred[0];
+		long double w = rows[i].weight;
+		deviance += 2 * w * ((y > 0 ? y * logl(y / v) : 0) - y + v);
+		pinball += w * (y > v ? TAU * (y - v) : (1 - TAU) * (v - y));
+		weight += w;
+	}
+	CHECK_NEAR(value_of(TASK_REGRESSION, METRIC_DEVIANCE, rows, N),
+		   (double)(deviance / weight), 1e-14);
+	CHECK_NEAR(value_of(TASK_REGRESSION, METRIC_PINBALL, rows, N),
+		   (double)(pinball / weight), 1e-14);
+}
+
+static void
+small_counts(void)
+{
+	/* By hand: 2 (2 log 2 - 1), 0, 2 * 0.5. */
+	struct row r[] = {{2, 1, {1}}, {3, 1, {3}}, {0, 1, {0.5}}};
+	CHECK_NEAR(value_of(TASK_REGRESSION, METRIC_DEVIANCE, r, 3),
+		   (2 * (2 * 0.6931471805599453 - 1) + 0 + 1) / 3, 1e-15);
+	/* Two above their predictions by 1 and 0, one below by 0.5. */
+	CHECK_NEAR(value_of(TASK_REGRESSION, METRIC_PINBALL, r, 3),
+		   (0.3 * 1 + 0 + 0.7 * 0.5) / 3, 1e-15);
+	CHECK_BITS(value_of(TASK_REGRESSION, METRIC_DEVIANCE, r + 1, 1), 0);
+	r[2].pred[0] = 0;
+	CHECK_BITS(value_of(TASK_REGRESSION, METRIC_DEVIANCE, r + 2, 1), 0);
+	r[0].pred[0] = 0;
+	CHECK_BITS(value_of(TASK_REGRESSION, METRIC_DEVIANCE, r, 3), INFINITY);
+}
+
+static void
+undefined_losses(void)
+{
+	struct row r[] = {{2, 1, {1}}, {-1, 1, {1}}, {1, 1, {-0.5}}};
+	struct metric *m;
+	CHECK_BITS(value_of(TASK_REGRESSION, METRIC_DEVIANCE, r, 2), NAN);
+	CHECK_BITS(value_of(TASK_REGRESSION, METRIC_DEVIANCE, r + 2, 1), NAN);
+	CHECK_BITS(value_of(TASK_BINARY, METRIC_DEVIANCE, r, 1), NAN);
+	CHECK_BITS(value_of(TASK_BINARY, METRIC_PINBALL, r, 1), NAN);
+	m = metric_new(TASK_REGRESSION, 0, METRIC_FULL);
+	add_rows(m, r, 1);
+	CHECK_BITS(metric_value(m, METRIC_PINBALL), NAN);
+	CHECK_BITS(metric_value(m, METRIC_MAE), 1);
+	metric_free(m);
+}
+
+/* Rows of several quantiles: each counts by its own. */
+static void
+several_taus(void)
+{
+	struct row r[] = {{2, 1, {1}}, {2, 1, {1}}};
+	struct metric *m = metric_new(TASK_REGRESSION, 0, METRIC_ADDITIVE);
+	metric_set_tau(m, 0.25);
+	add_rows(m, r, 1);
+	metric_set_tau(m, 0.75);
+	add_rows(m, r + 1, 1);
+	CHECK_BITS(metric_value(m, METRIC_PINBALL), 0.5);
+	metric_free(m);
+}
+
 /* --- a value belongs to the multiset of rows --- */
 
 static void
@@ -416,6 +491,67 @@ light_is_the_default(void)
 }
 
 static void
+light_of_another(void)
+{
+	static const struct {
+		enum task task;
+		enum metric_kind by;
+	} of[] = {{TASK_BINARY, METRIC_ACCURACY},
+		  {TASK_BINARY, METRIC_BRIER},
+		  {TASK_BINARY, METRIC_MAE},
+		  {TASK_REGRESSION, METRIC_MAE},
+		  {TASK_REGRESSION, METRIC_DEVIANCE},
+		  {TASK_REGRESSION, METRIC_PINBALL}};
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		size_t nclass = of[i].task == TASK_BINARY ? 2 : 0;
+		fill_rows(of[i].task, rows, 300);
+		struct metric *full = metric_of(of[i].task, rows, 300);
+		struct metric *light =
+		    metric_new_light(of[i].task, nclass, of[i].by);
+		struct metric *dflt =
+		    metric_new(of[i].task, nclass, METRIC_LIGHT);
+		metric_set_tau(light, TAU);
+		add_rows(light, rows, 300);
+		struct metric *back = through_bytes(light);
+		check_same(back, light);
+		for (int k = 0; k < METRIC_COUNT; k++)
+			CHECK_BITS(metric_value(light, (enum metric_kind)k),
+				   k == (int)of[i].by ? metric_value(full, k)
+						      : NAN);
+		CHECK_INT(metric_merge(dflt, light), -1);
+		CHECK_INT(metric_merge(back, light), 0);
+		CHECK_BITS(metric_value(back, of[i].by),
+			   metric_value(full, of[i].by));
+		metric_free(back);
+		metric_free(full);
+		metric_free(light);
+		metric_free(dflt);
+	}
+}
+
+static void
+values_in_files(void)
+{
+	double value[METRIC_COUNT], got[METRIC_COUNT];
+	for (uint32_t n = 0; n <= METRIC_COUNT + 1; n++) {
+		struct strbuf sb = STRBUF_INIT;
+		uint32_t found;
+		for (uint32_t k = 0; k < METRIC_COUNT; k++)
+			value[k] = k + 0.5;
+		metric_put_values(value, n < METRIC_COUNT ? n : METRIC_COUNT,
+				  &sb);
+		sb.buf[0] = (char)n;
+		struct cursor c = cursor_of(sb.buf, sb.len);
+		bool good = n >= METRIC_COUNT_V1 && n <= METRIC_COUNT;
+		CHECK_INT(metric_get_values(got, &found, &c), good ? 0 : -1);
+		CHECK_INT(found, n);
+		for (uint32_t k = 0; good && k < METRIC_COUNT; k++)
+			CHECK_BITS(got[k], k < n ? k + 0.5 : NAN);
+		strbuf_release(&sb);
+	}
+}
+
+static void
 additive_is_all_but_auc(void)
 {
 	for (int t = TASK_BINARY; t <= TASK_REGRESSION; t++) {
@@ -425,6 +561,7 @@ additive_is_all_but_auc(void)
 		struct metric *m =
 		    metric_new(task, task == TASK_MULTICLASS ? CLASSES : 2,
 			       METRIC_ADDITIVE);
+		metric_set_tau(m, TAU);
 		add_rows(m, rows, 300);
 		for (int k = 0; k < METRIC_COUNT; k++) {
 			enum metric_kind kind = (enum metric_kind)k;
@@ -556,10 +693,20 @@ main(void)
 	check_run("a NaN prediction spoils sums and is never right",
 		  nan_predictions);
 	check_run("R2 survives labels far from 0", r2_far_from_zero);
+	check_run("deviance and pinball equal long double",
+		  counts_against_long_double);
+	check_run("deviance and pinball of three rows by hand", small_counts);
+	check_run("deviance below 0 and pinball of no tau are NaN",
+		  undefined_losses);
+	check_run("pinball takes each row at the tau it was predicted for",
+		  several_taus);
 	check_run("any order and split of the rows give the same bits",
 		  any_order);
 	check_run("a light metric answers the default with the same bits",
 		  light_is_the_default);
+	check_run("a light metric answers another if told, with the same bits",
+		  light_of_another);
+	check_run("files may have fewer values", values_in_files);
 	check_run("an additive metric answers all but AUC with the same bits",
 		  additive_is_all_but_auc);
 	check_run("rows added together count as rows added singly",
