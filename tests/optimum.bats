@@ -91,3 +91,82 @@ gap() {
 	[ "$(sed -n 's/^models //p' out)" -ge 2556 ]
 	equal "$(grep -c '^group' out)" 0
 }
+
+# flights ROWS LABEL: "data", rows of flights.csv.gz by origin: the delay, late
+# or not, quarters of an hour that it is above -1, or which of four it is.
+flights() {
+	gzip -dc "$ROOT/examples/flights/flights.csv.gz" | head -n "$1" |
+	    awk -F, -v OFS=, -v label="$2" '
+	NR == 1 { $2 = label }
+	NR > 1 && label == "late" { $2 = $2 > 15 ? "yes" : "no" }
+	NR > 1 && label == "quarters" { $2 = $2 < -60 ? 0 : int($2 / 15 + 4) }
+	NR > 1 && label == "kind" {
+		$2 = $2 < 0 ? "a" : $2 <= 15 ? "b" : $2 <= 60 ? "c" : "d" }
+	1' >rows.csv
+	case $2 in
+	late) set -- late --positive yes ;;
+	kind) set -- kind ;;
+	*) set -- "$2" --task regression ;;
+	esac
+	kp-featurize -q -f --label "$@" --datetime date --group-by origin \
+	    --categorical destination rows.csv -o data
+}
+
+# gaps OPTION...: for each model of 12 l2 by default and its like at a tight
+# stop: how far the objective is above, its group, its number, its end.
+gaps() {
+	local stop
+	for stop in loose tight; do
+		rm -rf run
+		[ $stop = loose ] || set -- "$@" --param tolerance=1e-12 \
+		    --epochs 5000
+		kp-train -q -p 2 "$@" --param l2=log:1e-8:1e-1 \
+		    --search grid:12 --trials $stop data -o run
+		jq -r 'select(.status != "step") |
+		    [.group, .config, .objective, .status] | @tsv' $stop |
+		    sort -k 1,1 -k 2,2n >$stop.tsv
+	done
+	paste loose.tsv tight.tsv | awk -F'\t' '
+	$1 != $5 || $2 != $6 || $3 == "" || $7 == "" {
+		print "nan", $1, $2, $4; next }
+	{ printf "%.17g %s %s %s\n",
+	    ($3 - $7) / ($7 < 0 ? -$7 : $7), $1, $2, $4 }' >gaps
+	sort -g gaps | awk -v of="$*" '{ n++ } END { print of ": " n, $0 }'
+}
+
+# far: those of gaps() that are not within 1e-6.
+far() {
+	awk '!($1 <= 1e-6) || $1 == "nan"' gaps
+}
+
+@test "every model of squared, poisson and huber loss ends within 1e-6 by default" {
+	flights 300000 delay
+	gaps --learner linear
+	equal "$(far)" ""
+	gaps --learner huber
+	equal "$(far)" ""
+	gaps --learner huber --param delta=20
+	equal "$(far)" ""
+	equal "$(wc -l <gaps)" 432
+	flights 300000 quarters
+	gaps --learner poisson
+	equal "$(far)" ""
+	equal "$(wc -l <gaps)" 432
+}
+
+@test "so does every model of squared hinge under newton, and by default but where it is separable" {
+	flights 300000 late
+	gaps --learner svm --param loss=squared_hinge --param solver=newton
+	equal "$(far)" ""
+	equal "$(wc -l <gaps)" 432
+	gaps --learner svm --param loss=squared_hinge
+	# 85 rows to 2 destinations.
+	equal "$(far | cut -d' ' -f 2 | uniq)" AKN
+}
+
+@test "so does every model of softmax that has epochs enough" {
+	flights 30000 kind
+	gaps --learner softmax
+	equal "$(far | grep -v capped)" ""
+	[ "$(grep -vc capped gaps)" -ge 350 ]
+}

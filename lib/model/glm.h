@@ -69,21 +69,22 @@ enum glm_solver {
 	[intercept] = {.name = "intercept", .kind = PARAM_INT, .max = 1,       \
 	    .dflt = 1, .view = true,                                           \
 	    .help = "an unpenalised constant term"}
-#define GLM_TOLERANCE_OF(except)                                               \
+#define GLM_TOLERANCE_OF(share, except)                                        \
 	{.name = "tolerance", .kind = PARAM_REAL,                              \
-	    .min = 1e-12, .max = 1e-1, .dflt = 1e-4, .view = true,                           \
+	    .min = 1e-12, .max = 1e-1, .dflt = share, .view = true,            \
 	    .use = {{GLM_SOLVER, 1u << GLM_AUTO | 1u << GLM_LBFGS |            \
 				 1u << GLM_OWLQN |                  \
 				 1u << GLM_NEWTON}}, .unless = except,          \
 	    .help = "lbfgs, owlqn: stop at this share of the first gradient"}
 #define GLM_TOLERANCE_PARAM                                                    \
-	[GLM_TOLERANCE] = GLM_TOLERANCE_OF(PARAM_ALWAYS)
-#define GLM_BATCH_PARAMS                                                       \
+	[GLM_TOLERANCE] = GLM_TOLERANCE_OF(1e-4, PARAM_ALWAYS)
+#define GLM_BATCH_PARAMS(share)                                                \
 	GLM_PENALTY_PARAMS,                                                    \
 	[GLM_SOLVER] = {.name = "solver", .kind = PARAM_CHOICE,                \
 	    .max = GLM_OWLQN, .choice = glm_batch_solver_names, .pack = true,  \
 	    .help = "auto: owlqn where l1 > 0, else lbfgs"},                   \
-	GLM_VIEW_PARAMS(GLM_STANDARDIZE, GLM_INTERCEPT), GLM_TOLERANCE_PARAM
+	GLM_VIEW_PARAMS(GLM_STANDARDIZE, GLM_INTERCEPT),                       \
+	[GLM_TOLERANCE] = GLM_TOLERANCE_OF(share, PARAM_ALWAYS)
 /* clang-format on */
 extern const char *const glm_batch_solver_names[];
 

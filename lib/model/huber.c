@@ -4,8 +4,11 @@
 #include "model/glm_model.h"
 #include "model/glm_pack.h"
 
+/* Rows pass delta long after the gradient has become small. */
+#define HUBER_TOLERANCE 1e-6
+
 static const struct learner_param params[] = {
-    GLM_BATCH_PARAMS,
+    GLM_BATCH_PARAMS(HUBER_TOLERANCE),
     [GLM_DELTA] = {.name = "delta",
 		   .kind = PARAM_REAL,
 		   .min = 1e-12,

@@ -8,9 +8,10 @@
 #define LOOSE 0x1p10
 /* 1 / (1 + 1/e): the score of a row on the margin. */
 #define SIGMOID_1 0x1.764d4f5d5a2bdp-1
-/* Curvature of a row beyond the margin, as a share of that of one within: a
- * step may bring it back. */
-#define ROW_FLOOR 0x1p-6
+/* Curvature of a row beyond the margin, as a share of that of one within: next
+ * to nothing, for with more Newton's method creeps where few rows are within;
+ * not 0, for a step may bring it back. */
+#define ROW_FLOOR 0x1p-20
 
 double
 pow2_above(double v)

@@ -4,7 +4,7 @@
 #include "model/glm_model.h"
 #include "model/glm_pack.h"
 
-static const struct learner_param params[] = {GLM_BATCH_PARAMS};
+static const struct learner_param params[] = {GLM_BATCH_PARAMS(1e-4)};
 
 static int
 check_task(const struct schema *s, struct error *err)

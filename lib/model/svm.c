@@ -43,7 +43,7 @@ static const struct learner_param params[SVM_PARAM_COUNT] = {
 		    .help = "auto: sgd for hinge; for squared_hinge owlqn "
 			    "where l1 > 0, else lbfgs"},
     GLM_VIEW_PARAMS(GLM_STANDARDIZE, GLM_INTERCEPT),
-    [GLM_TOLERANCE] = GLM_TOLERANCE_OF(SGD_AUTO),
+    [GLM_TOLERANCE] = GLM_TOLERANCE_OF(1e-4, SGD_AUTO),
     SGD_PARAM_TABLE_OF(GLM_SGD_RULE, GLM_SOLVER,
 		       1u << GLM_AUTO | 1u << GLM_SGD | 1u << GLM_ADAM,
 		       1u << GLM_AUTO | 1u << GLM_SGD, BATCH_AUTO, 0.01, 1,
