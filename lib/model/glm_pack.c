@@ -29,7 +29,7 @@
 /* A lane has converged when its gradient has fallen to the tolerance and a step
  * promises to win no more than this times its square; or when the last steps
  * have hardly won anything. */
-#define DTOL_PER_SQUARE 3
+#define DTOL_PER_SQUARE 10
 #define FTOL_PER_TOLERANCE 1e-5
 
 static const char *const reason_text[REASON_COUNT] = {

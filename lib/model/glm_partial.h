@@ -24,7 +24,7 @@ struct moments {
 struct glm_scratch {
 	float *w;	/* [d + 2][width] */
 	int32_t *batch; /* [d + 2][width] zeros */
-	double *cells;	/* [moments_size][width] zeros */
+	int32_t *cells; /* [moments_size][width] zeros */
 };
 
 struct partial {

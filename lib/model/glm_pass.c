@@ -114,23 +114,94 @@ prepare_scratch(const struct pack *p, struct partial *t)
 		s->w[k] = (float)p->w[k];
 }
 
+/* Adds n cells of lane i to a row of moments; units of its columns, or 1. */
+static void
+fold_row(const int32_t *cell, size_t width, const double *column, double unit,
+	 size_t n, double *sum)
+{
+	for (size_t k = 0; k < n; k++)
+		sum[k] += unit * column[k] * cell[k * width];
+}
+
+/* Adds the cells of a lane to its moments. */
+static void
+fold_lane(const struct gram_map *m, const int32_t *cell, size_t width,
+	  double unit, double *sum)
+{
+	size_t core = m->core_at;
+
+	for (size_t k = 0; k < m->nfield; k++) {
+		fold_row(cell + k * m->stride * width, width, m->unit, unit,
+			 m->stride, sum + k * m->stride);
+		sum[m->field_at + k] += unit * cell[(m->field_at + k) * width];
+	}
+	for (size_t k = 0; k < m->ncore; k++)
+		fold_row(cell + (core + k * m->stride) * width, width, m->unit,
+			 unit * m->unit[k], k + 1, sum + core + k * m->stride);
+}
+
+/* What a pass in single precision sums second moments with. */
+struct curve {
+	const struct gram_map *map;
+	double unit[PACK_LANES_MAX];
+	double *sum[PACK_LANES_MAX]; /* NULL: not of this lane */
+};
+
+/* Moves the cells to the moments. */
+static void
+fold_cells(const struct curve *c, const struct single_sums *s)
+{
+	for (size_t i = 0; i < s->width; i++)
+		if (c->sum[i])
+			fold_lane(c->map, s->cells + i, s->width, c->unit[i],
+				  c->sum[i]);
+	memset(s->cells, 0, c->map->size * s->width * sizeof *s->cells);
+}
+
+static void
+want_cells(const struct pack *p, struct partial *t, struct single_sums *s)
+{
+	size_t n = gram_size(p->gram) * p->width;
+
+	if (!t->scratch.cells)
+		t->scratch.cells = xaligned(n, sizeof *t->scratch.cells);
+	s->cells = t->scratch.cells;
+	s->map = gram_map(p->gram);
+}
+
+/* Goes over all rows with accumulate() or moments(). */
+static void
+run_single(const struct rows *r, const struct single_sums *s,
+	   const struct curve *c,
+	   void (*run)(const struct rows *, size_t, size_t,
+		       const struct single_sums *))
+{
+	size_t most = s->cells ? (size_t)(0x1p31 / s->curve_term) - 1 : r->n;
+
+	for (size_t first = 0, n; first < r->n; first += n) {
+		n = r->n - first < most ? r->n - first : most;
+		run(r, first, n, s);
+		if (s->cells)
+			fold_cells(c, s);
+	}
+}
+
 static struct single_sums
 single_sums_of(const struct pack *p, struct partial *t)
 {
-	struct single_sums s = {
+	uint64_t rows = p->facts->rows[PART_TRAIN];
+
+	return (struct single_sums){
 	    .width = p->width,
 	    .w = t->scratch.w,
 	    .weight = p->weight,
 	    .share = p->share,
-	    .term = single_term(p->facts->rows[PART_TRAIN]),
+	    .term = single_term(rows),
 	    .batch = t->scratch.batch,
 	    .g = t->g,
 	    .sum = t->sum,
+	    .curve_term = 1u << single_curve_bits(rows),
 	};
-
-	for (size_t i = 0; i < p->n; i++)
-		s.want_loss |= p->lane[i]->wants_loss;
-	return s;
 }
 
 static void
@@ -140,19 +211,28 @@ accumulate_single(const struct pack *p, const struct rows *r, struct partial *t)
 	double bound[PACK_LANES_MAX];
 	float loss[PACK_LANES_MAX] __attribute__((aligned(64))) = {0};
 	float residual[PACK_LANES_MAX] __attribute__((aligned(64))) = {0};
+	struct curve c = {.map = gram_map(p->gram)};
 	struct single_sums s;
 
 	prepare_scratch(p, t);
 	s = single_sums_of(p, t);
 	for (size_t i = 0; i < PACK_LANES_MAX; i++) {
-		grid[i] = i < p->n ? p->base1 * p->lane[i]->bound.loss : 1;
-		bound[i] = i < p->n ? p->lane[i]->bound.residual : 1;
+		const struct lane *l = i < p->n ? p->lane[i] : NULL;
+
+		grid[i] = l ? p->base1 * l->bound.loss : 1;
+		bound[i] = l ? l->bound.residual : 1;
+		s.want_loss |= l && l->wants_loss;
+		if (!l || !l->wants_curvature)
+			continue;
+		c.sum[i] = glm_partial_moments(t, &t->lane[i]);
+		c.unit[i] = single_curve_unit(s.weight, bound[i], s.curve_term);
+		want_cells(p, t, &s);
 	}
 	s.bound = bound;
 	s.residual_max = residual;
 	s.loss_grid = grid;
 	s.loss_max = loss;
-	p->fast->accumulate(r, &s);
+	run_single(r, &s, &c, p->fast->accumulate);
 	for (size_t i = 0; i < p->n; i++) {
 		if ((double)residual[i] > t->residual_max[i])
 			t->residual_max[i] = (double)residual[i];
@@ -161,54 +241,37 @@ accumulate_single(const struct pack *p, const struct rows *r, struct partial *t)
 	}
 }
 
-/* Moves the cells to the moments of the lanes that want them. */
+/* Of all rows alike: as of curvature 1/4, times 4. */
 static void
-fold_cells(const struct pack *p, struct partial *t)
-{
-	size_t w = p->width, size = gram_size(p->gram);
-
-	for (size_t i = 0; i < p->n; i++) {
-		const double *cell = t->scratch.cells + i;
-		double *sum;
-
-		if (!p->lane[i]->wants_curvature)
-			continue;
-		sum = glm_partial_moments(t, &t->lane[i]);
-		for (size_t k = 0; k < size; k++)
-			sum[k] += cell[k * w];
-	}
-	memset(t->scratch.cells, 0, size * w * sizeof *t->scratch.cells);
-}
-
-static void
-add_curvature_single(const struct pack *p, const struct rows *r,
-		     struct partial *t)
+add_moments_single(const struct pack *p, const struct rows *r,
+		   struct partial *t)
 {
 	struct single_sums s = single_sums_of(p, t);
+	struct curve c = {
+	    .map = gram_map(p->gram),
+	    .unit = {4 * single_curve_unit(s.weight, 0.25, s.curve_term)},
+	    .sum = {glm_partial_moments(t, &t->shared)},
+	};
 
-	if (!t->scratch.cells)
-		t->scratch.cells = xaligned(gram_size(p->gram) * p->width,
-					    sizeof *t->scratch.cells);
-	p->fast->curvature(r, gram_map(p->gram), &s,
-			   gram_curvature_grid(p->gram), t->scratch.cells);
-	fold_cells(p, t);
+	s.width = 1;
+	want_cells(p, t, &s);
+	run_single(r, &s, &c, p->fast->moments);
 }
 
 void
 glm_pack_accumulate(const struct pack *p, const struct rows *r,
 		    struct partial *t)
 {
-	if (p->single)
+	if (p->single) {
 		accumulate_single(p, r, t);
-	else
-		accumulate_double(p, r, t);
+		if (p->wants_moments)
+			add_moments_single(p, r, t);
+		return;
+	}
+	accumulate_double(p, r, t);
 	if (p->wants_moments)
 		gram_add(p->gram, r, 0, r->n, NULL,
 			 glm_partial_moments(t, &t->shared));
-	if (!any_wants_curvature(p))
-		return;
-	if (p->single)
-		add_curvature_single(p, r, t);
-	else
+	if (any_wants_curvature(p))
 		add_curvature(p, r, t);
 }

@@ -123,6 +123,7 @@ place_slots(struct gram *g)
 
 	m->place = xcalloc((size_t)v->d + 2, sizeof *m->place);
 	m->bound = xcalloc(m->ncore, sizeof *m->bound);
+	m->unit = xcalloc(m->stride, sizeof *m->unit);
 	g->is_hot = xcalloc(m->ncore, sizeof *g->is_hot);
 	for (size_t j = 0; j < (size_t)v->d + 2; j++)
 		m->place[j] = GRAM_REST;
@@ -134,6 +135,7 @@ place_slots(struct gram *g)
 		m->place[j] = (int32_t)k;
 		g->is_hot[k] = is_hot_slot(v, j);
 		m->bound[k] = j < v->d ? pow2_above(v->bound[j]) : 1;
+		m->unit[k] = g->is_hot[k] ? 1 : m->bound[k];
 	}
 	m->intercept = v->intercept ? (int32_t)m->ncore - 1 : -1;
 	m->field_at = (size_t)m->nfield * m->stride;
@@ -163,6 +165,7 @@ gram_free(struct gram *g)
 	free(g->map.place);
 	free(g->is_hot);
 	free(g->map.bound);
+	free(g->map.unit);
 	free(g);
 }
 
@@ -176,12 +179,6 @@ const struct view *
 gram_view(const struct gram *g)
 {
 	return g->view;
-}
-
-double
-gram_curvature_grid(const struct gram *g)
-{
-	return 0.25 * g->grid;
 }
 
 size_t
@@ -286,8 +283,7 @@ gram_add(const struct gram *g, const struct rows *r, size_t first, size_t n,
 
 		gather_row(g, r, first + i, &a);
 		if (curvature)
-			add_row(g, &a, w * curvature[i], gram_curvature_grid(g),
-				sums);
+			add_row(g, &a, w * curvature[i], 0.25 * g->grid, sums);
 		else
 			add_row(g, &a, w, g->grid, sums);
 	}

@@ -37,6 +37,7 @@ struct gram_map {
 	 * GRAM_FIELD_0 - k. */
 	int32_t *place;
 	double *bound; /* [ncore] power of two above |x| */
+	double *unit;  /* [stride] that, or 1 of what is 1 or nothing */
 };
 #define GRAM_REST (-1)
 #define GRAM_FIELD_0 (-2)
@@ -46,8 +47,6 @@ struct gram *gram_new(const struct view *v, double mass);
 void gram_free(struct gram *g);
 const struct gram_map *gram_map(const struct gram *g);
 const struct view *gram_view(const struct gram *g);
-/* M of a term that is a weight times a curvature of at most 1/4. */
-double gram_curvature_grid(const struct gram *g);
 /* Doubles that the moments take. */
 size_t gram_size(const struct gram *g);
 /* Adds the moments of rows first .. first + n - 1 to sums, [gram_size] aligned

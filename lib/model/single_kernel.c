@@ -50,8 +50,11 @@ typedef OF(UP_TO_16, f) wide;
 
 /* How the rows are: known to the compiler where it counts. */
 struct shape {
-	bool is_wide, want_loss;
-	size_t nhot;
+	bool is_wide;
+	size_t nhot, nnum;
+	/* The only number's slot and share, if it is the only one. */
+	size_t num;
+	float share;
 };
 
 INLINE uint32_t
@@ -63,35 +66,66 @@ hot_slot(const struct rows *r, struct shape f, size_t i, size_t k)
 }
 
 INLINE struct shape
-shape_of(const struct view *v)
+shape_of(const struct rows *r, const struct single_sums *s)
 {
-	return (struct shape){.is_wide = v->wide, .nhot = v->nhot};
+	const struct view *v = r->view;
+	struct shape f = {.is_wide = v->wide, .nhot = v->nhot, .nnum = v->nnum};
+
+	if (f.nnum == 1) {
+		f.num = v->num[0];
+		f.share = s->share[f.num];
+	}
+	return f;
 }
 
-/* What is 1 and what has a value among a row's core variables. */
+/* One that the compiler knows to have one number. */
+INLINE struct shape
+with_one_number(struct shape f)
+{
+	f.nnum = 1;
+	return f;
+}
+
+INLINE size_t
+num_slot(const struct rows *r, struct shape f, size_t k)
+{
+	return f.nnum == 1 ? f.num : r->view->num[k];
+}
+
+/* The number as a share of its bound. */
+INLINE float
+num_share(const struct rows *r, const struct single_sums *s, struct shape f,
+	  size_t i, size_t k)
+{
+	float x = r->num32[i * r->stride32 + k];
+
+	return x * (f.nnum == 1 ? f.share : s->share[r->view->num[k]]);
+}
+
+/* A row's core variables: the ones, and the values as shares of their bounds.
+ */
 struct terms {
 	size_t nhot, nnum;
 	uint32_t hot[ROW_TERMS_MAX]; /* ascending */
 	uint32_t num[ROW_TERMS_MAX];
-	double x[ROW_TERMS_MAX], bound[ROW_TERMS_MAX]; /* of num */
-	int32_t field;				       /* or -1 */
+	float x[ROW_TERMS_MAX]; /* of num */
+	int32_t field;		/* or -1 */
 };
 
 INLINE void
-add_term(const struct gram_map *m, struct terms *t, uint32_t slot, double x)
+add_term(const struct gram_map *m, struct terms *t, uint32_t slot, float x)
 {
 	int32_t at = m->place[slot];
 
 	if (at < 0 || x == 0 || t->nnum == ROW_TERMS_MAX)
 		return;
 	t->num[t->nnum] = (uint32_t)at;
-	t->bound[t->nnum] = m->bound[at];
 	t->x[t->nnum++] = x;
 }
 
 INLINE void
-gather(const struct rows *r, const struct gram_map *m, struct shape f, size_t i,
-       struct terms *t)
+gather(const struct rows *r, const struct single_sums *s,
+       const struct gram_map *m, struct shape f, size_t i, struct terms *t)
 {
 	const struct view *v = r->view;
 
@@ -105,14 +139,22 @@ gather(const struct rows *r, const struct gram_map *m, struct shape f, size_t i,
 		else if (at < GRAM_REST)
 			t->field = GRAM_FIELD_0 - at;
 	}
-	if (m->intercept >= 0)
+	/* Else gram_complete() knows its products. */
+	if (m->intercept >= 0 && !m->covered)
 		t->hot[t->nhot++] = (uint32_t)m->intercept;
-	for (size_t k = 0; k < v->nnum; k++)
-		add_term(m, t, v->num[k],
-			 (double)r->num32[i * r->stride32 + k]);
+	for (size_t k = 0; k < f.nnum; k++)
+		add_term(m, t, (uint32_t)num_slot(r, f, k),
+			 num_share(r, s, f, i, k));
 	if (v->sparse)
 		for (size_t e = r->start[i]; e < r->start[i + 1]; e++)
-			add_term(m, t, r->slot[e], (double)r->value32[e]);
+			add_term(m, t, r->slot[e],
+				 r->value32[e] * s->share[r->slot[e]]);
+}
+
+INLINE size_t
+core_cell(const struct gram_map *m, uint32_t p, uint32_t q)
+{
+	return p > q ? (size_t)p * m->stride + q : (size_t)q * m->stride + p;
 }
 
 #define DOUBLE_VECTOR(n)                                                       \
@@ -141,35 +183,37 @@ DOUBLE_VECTOR(8);
 #include "model/single_kernel.c"
 
 static void
-accumulate(const struct rows *r, const struct single_sums *s)
+accumulate(const struct rows *r, size_t first, size_t n,
+	   const struct single_sums *s)
 {
 	if (s->width == 1)
-		accumulate_1(r, s);
+		accumulate_1(r, first, n, s);
 	else if (s->width == 4)
-		accumulate_4(r, s);
+		accumulate_4(r, first, n, s);
 	else if (s->width == 8)
-		accumulate_8(r, s);
+		accumulate_8(r, first, n, s);
 	else
-		accumulate_16(r, s);
+		accumulate_16(r, first, n, s);
 }
 
 static void
-curvature(const struct rows *r, const struct gram_map *m,
-	  const struct single_sums *s, double grid, double *cells)
+moments(const struct rows *r, size_t first, size_t n,
+	const struct single_sums *s)
 {
-	if (s->width == 1)
-		curvature_1(r, m, s, grid, cells);
-	else if (s->width == 4)
-		curvature_4(r, m, s, grid, cells);
-	else if (s->width == 8)
-		curvature_8(r, m, s, grid, cells);
-	else
-		curvature_16(r, m, s, grid, cells);
+	float one =
+	    (float)(0.25 / single_curve_unit(s->weight, 0.25, s->curve_term));
+	struct shape f = shape_of(r, s);
+
+	for (size_t i = first; i < first + n; i++) {
+		v1f c = {one * (float)r->weight[i]};
+
+		add_moments_1(r, s, s->map, f, i, &c);
+	}
 }
 
 const struct single_kernel JOIN(single_kernel, KP_ISA) = {
     .accumulate = accumulate,
-    .curvature = curvature,
+    .moments = moments,
 };
 
 #else
@@ -182,8 +226,8 @@ const struct single_kernel JOIN(single_kernel, KP_ISA) = {
 #define ROUND OF(WIDTH, f_round)
 #define MAX OF(WIDTH, f_max)
 #define DOUBLES JOIN0(d, DOUBLES_OF)
-#define CELL_PARTS (LANES / DOUBLES_OF) /* vectors of a cell */
 #define HALF JOIN0(h, DOUBLES_OF)
+#define LOSS_PARTS (LANES / DOUBLES_OF)
 #define BLOCK (LANES == 16 ? 8 : BLOCK_ROWS)
 
 INLINE void
@@ -201,11 +245,12 @@ NAME(margin)(const struct rows *r, const float *w, struct shape f, size_t i,
 		for (size_t p = 0; p < PARTS; p++)
 			z[p] += b[j * PARTS + p];
 	}
-	for (size_t k = 0; k < v->nnum; k++) {
+	for (size_t k = 0; k < f.nnum; k++) {
 		float x = r->num32[i * r->stride32 + k];
+		size_t j = num_slot(r, f, k);
 
 		for (size_t p = 0; p < PARTS; p++)
-			z[p] += x * b[v->num[k] * PARTS + p];
+			z[p] += x * b[j * PARTS + p];
 	}
 	if (v->sparse)
 		for (size_t e = r->start[i]; e < r->start[i + 1]; e++)
@@ -235,9 +280,9 @@ NAME(scatter)(const struct rows *r, const struct single_sums *s, struct shape f,
 		for (size_t p = 0; p < PARTS; p++)
 			g[j * PARTS + p] += hot[p];
 	}
-	for (size_t k = 0; k < v->nnum; k++) {
-		size_t j = v->num[k];
-		float x = r->num32[i * r->stride32 + k] * s->share[j];
+	for (size_t k = 0; k < f.nnum; k++) {
+		size_t j = num_slot(r, f, k);
+		float x = num_share(r, s, f, i, k);
 
 		for (size_t p = 0; p < PARTS; p++)
 			g[j * PARTS + p] += ROUND(wr[p] * x);
@@ -276,49 +321,140 @@ NAME(fold)(const struct rows *r, const struct single_sums *s,
 	memset(s->batch, 0, (d + 2) * LANES * sizeof *s->batch);
 }
 
-/* Adds the losses at signed margins z of a row. */
+/* Adds the losses of n rows, at signed margins z. */
 INLINE void
-NAME(add_loss)(const struct single_sums *s, const VECTOR *z, const VECTOR *tail,
-	       double weight)
+NAME(add_losses)(const struct rows *r, const struct single_sums *s,
+		 size_t first, size_t n, const VECTOR *z, const VECTOR *tail)
 {
-	VECTOR value[PARTS], *most = (VECTOR *)s->loss_max;
-	const HALF *half = (const HALF *)value;
-	DOUBLES *sum = (DOUBLES *)s->sum;
 	const DOUBLES *grid = (const DOUBLES *)s->loss_grid;
+	DOUBLES sum[LOSS_PARTS];
+	VECTOR value[PARTS], most[PARTS];
+	const HALF *half = (const HALF *)value;
 
-	for (size_t p = 0; p < PARTS; p++) {
-		value[p] = MAX(z[p], z[p] - z[p]) + tail[p];
-		most[p] = MAX(value[p], most[p]);
-	}
-	for (size_t k = 0; k < LANES * sizeof(double) / sizeof(DOUBLES); k++) {
-		DOUBLES v = __builtin_convertvector(half[k], DOUBLES);
+	memcpy(sum, s->sum, sizeof sum);
+	memcpy(most, s->loss_max, sizeof most);
+	for (size_t b = 0; b < n; b++) {
+		double weight = r->weight[first + b];
 
-		sum[k] += (weight * v + grid[k]) - grid[k];
+		for (size_t p = 0; p < PARTS; p++) {
+			VECTOR at = z[b * PARTS + p];
+
+			value[p] = MAX(at, at - at) + tail[b * PARTS + p];
+			most[p] = MAX(value[p], most[p]);
+		}
+		for (size_t k = 0; k < LOSS_PARTS; k++) {
+			DOUBLES v = __builtin_convertvector(half[k], DOUBLES);
+
+			sum[k] += (weight * v + grid[k]) - grid[k];
+		}
 	}
+	memcpy(s->sum, sum, sizeof sum);
+	memcpy(s->loss_max, most, sizeof most);
 }
 
 /* What a pass keeps at hand. */
 struct NAME(tally) {
 	VECTOR scale[PARTS]; /* integers of a residual 1 */
+	VECTOR curve[PARTS]; /* and of a curvature 1 */
 	VECTOR most[PARTS];
 	INTEGER intercept[PARTS];
 };
 
-/* A block's rows, at most BLOCK: signed margins, link, sums. */
 INLINE void
-NAME(block)(const struct rows *r, const struct single_sums *s, struct shape f,
-	    size_t first, size_t n, struct NAME(tally) * t)
+NAME(add_cell)(INTEGER *cells, size_t at, const INTEGER *by)
 {
-	wide at[(BLOCK * LANES * sizeof(float) + sizeof(wide) - 1) /
-		sizeof(wide)];
-	wide mean[sizeof at / sizeof *at], tail[sizeof at / sizeof *at];
-	VECTOR *z = (VECTOR *)at;
-	double by = 1 / s->weight;
-	size_t full =
-	    (n * LANES * sizeof(float) + sizeof(wide) - 1) / sizeof(wide);
+	for (size_t p = 0; p < PARTS; p++)
+		cells[at * PARTS + p] += by[p];
+}
 
-	if (n < BLOCK)
-		memset(at, 0, sizeof at);
+/* by = c x as integers; returns c x. */
+INLINE void
+NAME(share_of)(const VECTOR *c, float x, VECTOR *cx, INTEGER *by)
+{
+	for (size_t p = 0; p < PARTS; p++) {
+		cx[p] = c[p] * x;
+		by[p] = ROUND(cx[p]);
+	}
+}
+
+/* Products of the ones of a row, of curvature c, with one another. */
+INLINE void
+NAME(add_hot)(const struct gram_map *m, const struct terms *t, size_t nhot,
+	      const VECTOR *c, INTEGER *cells)
+{
+	INTEGER *core = cells + m->core_at * PARTS, by[PARTS];
+	/* Of squares those that gram_complete() does not know. */
+	size_t squares = m->intercept < 0 ? 0 : m->covered ? nhot : nhot - 1;
+
+	for (size_t p = 0; p < PARTS; p++)
+		by[p] = ROUND(c[p]);
+	for (size_t a = 1; a < nhot; a++)
+		for (size_t b = 0; b < a; b++)
+			NAME(add_cell)
+	(core, (size_t)t->hot[a] * m->stride + t->hot[b], by);
+	for (size_t a = squares; a < nhot; a++)
+		NAME(add_cell)
+	(core, (size_t)t->hot[a] * m->stride + t->hot[a], by);
+	if (t->field < 0)
+		return;
+	if (m->covered || m->intercept < 0)
+		NAME(add_cell)(cells, m->field_at + (size_t)t->field, by);
+	for (size_t a = 0; a < nhot; a++)
+		NAME(add_cell)
+	(cells, (size_t)t->field * m->stride + t->hot[a], by);
+}
+
+/* Those of its values, with one another and with the ones. */
+INLINE void
+NAME(add_num)(const struct gram_map *m, const struct terms *t, size_t nhot,
+	      const VECTOR *c, INTEGER *cells)
+{
+	INTEGER *core = cells + m->core_at * PARTS, by[PARTS];
+	VECTOR cx[PARTS], cxx[PARTS];
+
+	for (size_t a = 0; a < t->nnum; a++) {
+		uint32_t q = t->num[a];
+
+		NAME(share_of)(c, t->x[a], cx, by);
+		if (t->field >= 0)
+			NAME(add_cell)
+		(cells, (size_t)t->field * m->stride + q, by);
+		for (size_t b = 0; b < nhot; b++)
+			NAME(add_cell)
+		(core, core_cell(m, q, t->hot[b]), by);
+		for (size_t b = 0; b <= a; b++) {
+			NAME(share_of)(cx, t->x[b], cxx, by);
+			NAME(add_cell)(core, core_cell(m, q, t->num[b]), by);
+		}
+	}
+}
+
+/* The second moments of row i, of curvature c in units of the cells. */
+INLINE void
+NAME(add_moments)(const struct rows *r, const struct single_sums *s,
+		  const struct gram_map *m, struct shape f, size_t i,
+		  const VECTOR *c)
+{
+	INTEGER *cells = (INTEGER *)s->cells;
+	struct terms t;
+
+	gather(r, s, m, f, i, &t);
+	/* As usual, where the compiler knows how many ones there are. */
+	if (m->covered && t.nhot == f.nhot - 1) {
+		NAME(add_hot)(m, &t, f.nhot - 1, c, cells);
+		NAME(add_num)(m, &t, f.nhot - 1, c, cells);
+	} else {
+		NAME(add_hot)(m, &t, t.nhot, c, cells);
+		NAME(add_num)(m, &t, t.nhot, c, cells);
+	}
+}
+
+/* What a block's rows pass through, one step after the other: signed margins
+ * z, of sign[row]. */
+INLINE void
+NAME(margins)(const struct rows *r, const struct single_sums *s, struct shape f,
+	      size_t first, size_t n, VECTOR *z)
+{
 	for (size_t b = 0; b < n; b++) {
 		float sign = r->label[first + b] > 0 ? -1.0f : 1.0f;
 
@@ -326,44 +462,105 @@ NAME(block)(const struct rows *r, const struct single_sums *s, struct shape f,
 		for (size_t p = 0; p < PARTS; p++)
 			z[b * PARTS + p] *= sign;
 	}
-	for (size_t k = 0; k < full; k++)
-		if (f.want_loss)
-			OF(UP_TO_16, f_logistic)(at[k], &mean[k], &tail[k]);
-		else
-			mean[k] = OF(UP_TO_16, f_sigmoid)(at[k]);
-	for (size_t b = 0; b < n; b++) {
+}
+
+/* Gradients, from the sizes of the residuals. */
+INLINE void
+NAME(gradients)(const struct rows *r, const struct single_sums *s,
+		struct shape f, size_t first, size_t n, const VECTOR *size,
+		struct NAME(tally) * t)
+{
+	double by = 1 / s->weight;
+
+	for (size_t b = 0; b < n; b++, size += PARTS) {
 		double weight = r->weight[first + b];
 		float w = (float)(r->label[first + b] > 0 ? -by * weight
 							  : by * weight);
 		VECTOR wr[PARTS];
 
 		for (size_t p = 0; p < PARTS; p++) {
-			VECTOR size = ((VECTOR *)mean)[b * PARTS + p];
-
-			t->most[p] = MAX(size, t->most[p]);
-			wr[p] = size * t->scale[p] * w;
+			t->most[p] = MAX(size[p], t->most[p]);
+			wr[p] = size[p] * t->scale[p] * w;
 		}
 		NAME(scatter)(r, s, f, first + b, wr, t->intercept);
-		if (f.want_loss)
-			NAME(add_loss)
-		(s, z + b * PARTS, (const VECTOR *)tail + b * PARTS, weight);
 	}
 }
 
+/* Second moments, from the same. */
 INLINE void
-NAME(pass)(const struct rows *r, const struct single_sums *s, struct shape f)
+NAME(curvatures)(const struct rows *r, const struct single_sums *s,
+		 struct shape f, size_t first, size_t n, const VECTOR *size,
+		 const struct NAME(tally) * t)
+{
+	/* Of no other's memory, as far as the compiler knows. */
+	const struct gram_map m = *s->map;
+
+	for (size_t b = 0; b < n; b++, size += PARTS) {
+		float weight = (float)r->weight[first + b];
+		VECTOR c[PARTS];
+
+		for (size_t p = 0; p < PARTS; p++)
+			c[p] = size[p] * (1 - size[p]) * t->curve[p] * weight;
+		NAME(add_moments)(r, s, &m, f, first + b, c);
+	}
+}
+
+/* A block's rows, at most BLOCK. */
+INLINE void
+NAME(block)(const struct rows *r, const struct single_sums *s, struct shape f,
+	    size_t first, size_t n, struct NAME(tally) * t)
+{
+	wide at[(BLOCK * LANES * sizeof(float) + sizeof(wide) - 1) /
+		sizeof(wide)];
+	wide mean[sizeof at / sizeof *at], tail[sizeof at / sizeof *at];
+	const VECTOR *size = (const VECTOR *)mean;
+	struct shape one = with_one_number(f);
+	size_t full =
+	    (n * LANES * sizeof(float) + sizeof(wide) - 1) / sizeof(wide);
+
+	if (n < BLOCK)
+		memset(at, 0, sizeof at);
+	if (f.nnum == 1)
+		NAME(margins)(r, s, one, first, n, (VECTOR *)at);
+	else
+		NAME(margins)(r, s, f, first, n, (VECTOR *)at);
+	if (s->want_loss)
+		for (size_t k = 0; k < full; k++)
+			OF(UP_TO_16, f_logistic)(at[k], &mean[k], &tail[k]);
+	else
+		for (size_t k = 0; k < full; k++)
+			mean[k] = OF(UP_TO_16, f_sigmoid)(at[k]);
+	if (f.nnum == 1)
+		NAME(gradients)(r, s, one, first, n, size, t);
+	else
+		NAME(gradients)(r, s, f, first, n, size, t);
+	if (s->cells)
+		NAME(curvatures)(r, s, f, first, n, size, t);
+	if (s->want_loss)
+		NAME(add_losses)
+	(r, s, first, n, (const VECTOR *)at, (const VECTOR *)tail);
+}
+
+INLINE void
+NAME(pass)(const struct rows *r, size_t first, size_t n,
+	   const struct single_sums *s, struct shape f)
 {
 	struct NAME(tally) t;
-	float *scale = (float *)t.scale, *most = (float *)t.most;
-	size_t end = 0;
+	float *most = (float *)t.most;
+	size_t last = first + n, end = 0;
 
 	memset(&t, 0, sizeof t);
-	for (size_t k = 0; k < LANES; k++)
-		scale[k] = (float)(s->term / s->bound[k]);
-	for (size_t first = 0; first < r->n; first = end) {
+	for (size_t k = 0; k < LANES; k++) {
+		double unit =
+		    single_curve_unit(s->weight, s->bound[k], s->curve_term);
+
+		((float *)t.scale)[k] = (float)(s->term / s->bound[k]);
+		((float *)t.curve)[k] = (float)(1 / unit);
+	}
+	for (; first < last; first = end) {
 		end = first + SINGLE_BATCH_ROWS;
-		if (end > r->n)
-			end = r->n;
+		if (end > last)
+			end = last;
 		for (size_t i = first; i < end; i += BLOCK)
 			NAME(block)
 		(r, s, f, i, end - i < BLOCK ? end - i : BLOCK, &t);
@@ -374,19 +571,20 @@ NAME(pass)(const struct rows *r, const struct single_sums *s, struct shape f)
 			s->residual_max[k] = most[k];
 }
 
-#define PASS_OF(n)                                                             \
-	case n:                                                                \
-		NAME(pass)(r, s, (struct shape){.nhot = n});                   \
+#define PASS_OF(k)                                                             \
+	case k:                                                                \
+		f.nhot = k;                                                    \
+		NAME(pass)(r, first, n, s, f);                                 \
 		break
 
 static void
-NAME(accumulate)(const struct rows *r, const struct single_sums *s)
+NAME(accumulate)(const struct rows *r, size_t first, size_t n,
+		 const struct single_sums *s)
 {
-	struct shape f = shape_of(r->view);
+	struct shape f = shape_of(r, s);
 
-	f.want_loss = s->want_loss;
-	if (f.want_loss || f.is_wide) {
-		NAME(pass)(r, s, f);
+	if (f.is_wide) {
+		NAME(pass)(r, first, n, s, f);
 		return;
 	}
 	switch (f.nhot) {
@@ -397,130 +595,7 @@ NAME(accumulate)(const struct rows *r, const struct single_sums *s)
 		PASS_OF(5);
 		PASS_OF(6);
 	default:
-		NAME(pass)(r, s, (struct shape){.nhot = f.nhot});
-	}
-}
-
-/* Cell (row, column) of the core += by. */
-INLINE void
-NAME(add_core)(const struct gram_map *m, DOUBLES *core, uint32_t row,
-	       uint32_t column, const DOUBLES *by)
-{
-	size_t at = row > column ? (size_t)row * m->stride + column
-				 : (size_t)column * m->stride + row;
-
-	for (size_t p = 0; p < CELL_PARTS; p++)
-		core[at * CELL_PARTS + p] += by[p];
-}
-
-/* by = c x, rounded to the grid of M. */
-INLINE void
-NAME(round_to)(const DOUBLES *c, double x, double grid, DOUBLES *by)
-{
-	for (size_t p = 0; p < CELL_PARTS; p++)
-		by[p] = (c[p] * x + grid) - grid;
-}
-
-/* The moments of a row whose weighted curvature is c; grid: M of c. */
-INLINE void
-NAME(add_moments)(const struct gram_map *m, const struct terms *t,
-		  const DOUBLES *c, double grid, DOUBLES *cells)
-{
-	DOUBLES *core = cells + m->core_at * CELL_PARTS, by[CELL_PARTS];
-
-	/* Of squares those that gram_complete() does not know. */
-	size_t squares = m->covered	     ? t->nhot
-			 : m->intercept >= 0 ? t->nhot - 1
-					     : 0;
-
-	NAME(round_to)(c, 1, grid, by);
-	for (size_t a = 1; a < t->nhot; a++) {
-		DOUBLES *row =
-		    core + (size_t)t->hot[a] * m->stride * CELL_PARTS;
-
-		for (size_t b = 0; b < a; b++)
-			for (size_t p = 0; p < CELL_PARTS; p++)
-				row[t->hot[b] * CELL_PARTS + p] += by[p];
-	}
-	for (size_t a = squares; a < t->nhot; a++)
-		NAME(add_core)(m, core, t->hot[a], t->hot[a], by);
-	if (t->field >= 0) {
-		size_t at = (size_t)t->field;
-		DOUBLES *cross = cells + at * m->stride * CELL_PARTS;
-		DOUBLES *field = cells + (m->field_at + at) * CELL_PARTS;
-
-		if (m->covered || m->intercept < 0)
-			for (size_t p = 0; p < CELL_PARTS; p++)
-				field[p] += by[p];
-		for (size_t a = 0; a < t->nhot; a++)
-			for (size_t p = 0; p < CELL_PARTS; p++)
-				cross[t->hot[a] * CELL_PARTS + p] += by[p];
-		for (size_t a = 0; a < t->nnum; a++) {
-			NAME(round_to)(c, t->x[a], grid * t->bound[a], by);
-			for (size_t p = 0; p < CELL_PARTS; p++)
-				cross[t->num[a] * CELL_PARTS + p] += by[p];
-		}
-	}
-	for (size_t a = 0; a < t->nnum; a++) {
-		NAME(round_to)(c, t->x[a], grid * t->bound[a], by);
-		for (size_t b = 0; b < t->nhot; b++)
-			NAME(add_core)(m, core, t->num[a], t->hot[b], by);
-		for (size_t b = 0; b <= a; b++) {
-			NAME(round_to)
-			(c, t->x[a] * t->x[b],
-			 grid * (t->bound[a] * t->bound[b]), by);
-			NAME(add_core)(m, core, t->num[a], t->num[b], by);
-		}
-	}
-}
-
-INLINE void
-NAME(curve)(const struct rows *r, const struct gram_map *m,
-	    const struct single_sums *s, double grid, double *cells,
-	    struct shape f)
-{
-	for (size_t i = 0; i < r->n; i++) {
-		VECTOR z[PARTS];
-		DOUBLES c[CELL_PARTS];
-		struct terms t;
-
-		NAME(margin)(r, s->w, f, i, z);
-		for (size_t p = 0; p < PARTS; p++) {
-			z[p] = OF(WIDTH, f_sigmoid)(z[p]);
-			z[p] *= 1 - z[p];
-		}
-		for (size_t p = 0; p < CELL_PARTS; p++)
-			c[p] = r->weight[i] *
-			       __builtin_convertvector(((const HALF *)z)[p],
-						       DOUBLES);
-		gather(r, m, f, i, &t);
-		NAME(add_moments)(m, &t, c, grid, (DOUBLES *)cells);
-	}
-}
-
-#define CURVE_OF(n)                                                            \
-	case n:                                                                \
-		NAME(curve)                                                    \
-		(r, m, s, grid, cells, (struct shape){.nhot = n});             \
-		break
-
-static void
-NAME(curvature)(const struct rows *r, const struct gram_map *m,
-		const struct single_sums *s, double grid, double *cells)
-{
-	struct shape f = shape_of(r->view);
-
-	if (f.is_wide) {
-		NAME(curve)(r, m, s, grid, cells, f);
-		return;
-	}
-	switch (f.nhot) {
-		CURVE_OF(2);
-		CURVE_OF(3);
-		CURVE_OF(4);
-		CURVE_OF(5);
-	default:
-		NAME(curve)(r, m, s, grid, cells, f);
+		NAME(pass)(r, first, n, s, f);
 	}
 }
 
@@ -531,12 +606,11 @@ NAME(curvature)(const struct rows *r, const struct gram_map *m,
 #undef ROUND
 #undef MAX
 #undef DOUBLES
-#undef CELL_PARTS
 #undef HALF
+#undef LOSS_PARTS
 #undef DOUBLES_OF
 #undef BLOCK
 #undef PASS_OF
-#undef CURVE_OF
 #undef LANES
 #undef WIDTH
 

@@ -27,6 +27,26 @@ single_term(uint64_t rows)
 	return rows < 512 ? 0x1p22 : 0x1p21;
 }
 
+/* Those of the weighted curvatures in second moments, of which fewer bits do
+ * for a preconditioner: all rows of a group of less than 2^16 are one batch. */
+static inline unsigned
+single_curve_bits(uint64_t rows)
+{
+	unsigned bits = 21;
+
+	while (bits > 15 && rows >> (31 - bits) != 0)
+		bits--;
+	return bits;
+}
+
+/* What such an integer 1 stands for: a curvature is at most 1/4, and less than
+ * the bound of the residuals. */
+static inline double
+single_curve_unit(double weight, double bound, double term)
+{
+	return weight * (bound < 0.25 ? bound : 0.25) / term;
+}
+
 struct single_sums {
 	size_t width;	/* lanes, padding included: 1, 4, 8, 16 */
 	const float *w; /* [d + 2][width], aligned to 64 bytes */
@@ -46,17 +66,23 @@ struct single_sums {
 	double *sum;
 	float *loss_max;
 	const double *loss_grid;
+	/* [map->size][width], aligned, NULL if not wanted: second moments
+	 * weighted by weight and curvature, in units of single_curve_unit()
+	 * and of map->unit; to be completed by gram_complete(). */
+	int32_t *cells;
+	const struct gram_map *map;
+	double curve_term; /* 2^single_curve_bits() */
 };
 
+/* Both go over rows first .. first + n - 1; if there are cells these are fewer
+ * than 2^31 / curve_term between two times that the cells are zero. */
 struct single_kernel {
-	void (*accumulate)(const struct rows *r, const struct single_sums *s);
-	/* Adds to cells [m->size][width], aligned, the second moments of the
-	 * rows weighted by weight and curvature at w; of s only w and width
-	 * are read.  grid: M of the sum of that weight (gram.h).  To be
-	 * completed by gram_complete(). */
-	void (*curvature)(const struct rows *r, const struct gram_map *m,
-			  const struct single_sums *s, double grid,
-			  double *cells);
+	void (*accumulate)(const struct rows *r, size_t first, size_t n,
+			   const struct single_sums *s);
+	/* The cells alone, of one lane, as of curvature 1/4 everywhere and a
+	 * bound of 1/4. */
+	void (*moments)(const struct rows *r, size_t first, size_t n,
+			const struct single_sums *s);
 };
 
 const struct single_kernel *single_kernel_choose(void);
