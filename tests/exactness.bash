@@ -50,10 +50,51 @@ hard_csv() {
 	}'
 }
 
+# hard_libsvm ROWS EXPONENT LABEL: the same of sparse rows, by feature 1: groups
+# as above but for weights and parts, which libsvm has not.  Rows of none to a
+# dozen of 60 features, of which the first 4 are in most rows and the last in
+# next to none; no feature 30.  LABEL: late or amount.
+hard_libsvm() {
+	awk -v rows="$1" -v wide="$2" -v label="$3" '
+	function random() {
+		s = (s * 69069 + 12345) % 4294967296
+		return s / 4294967296
+	}
+	function number(by) {
+		return (2 * random() - 1) * 2 ^ int((2 * by + 1) * random() - by)
+	}
+	BEGIN {
+		for (i = 0; i < rows; i++) {
+			u = random()
+			g = i % 40 == 7 && i < 560 ? 1 : i % 41 == 4 && i < 200 ? 2 : \
+			    u < .7 ? 3 : u < .9 ? 4 : 0
+			row = g ? " 1:" g : ""
+			score = 2 * random() - 1
+			for (k = 2; k <= 61; k++) {
+				if (random() > (k < 6 ? .8 : 3 / k ^ 1.3) || k == 30 ||
+				    i % 50 == 9)
+					continue
+				x = k == 3 ? 1 : number(wide)
+				score += (k % 2 ? 1 : -1) * (x > 1 ? 1 : x < -1 ? -1 : x)
+				row = row sprintf(" %d:%.17g", k, x)
+			}
+			printf "%.17g%s\n", \
+			    label == "late" ? (score > 0) : score + number(8), \
+			    row
+		}
+	}'
+}
+
 # hard_data CSV DATASET LABEL OPTION...
 hard_data() {
 	kp-featurize -q --label "$3" --group-by g --weight w --split part \
 	    --float64 x,z "${@:4}" --block-size 4K "$1" -o "$2"
+}
+
+# sparse_data LIBSVM DATASET OPTION...
+sparse_data() {
+	kp-featurize -q --format libsvm --group-by 1 "${@:3}" --block-size 4K \
+	    "$1" -o "$2"
 }
 
 # make_hard ROWS: the datasets that exact_cases names.
@@ -71,6 +112,12 @@ make_hard() {
 	    --drop late,amount,kind
 	hard_data wide.csv kind kind --task multiclass \
 	    --drop "off,late,amount,count"
+	hard_libsvm "$1" 30 late >wide.late
+	hard_libsvm "$1" 9 late >moderate.late
+	hard_libsvm "$1" 30 amount >wide.amount
+	sparse_data wide.late sparse-late --positive 1
+	sparse_data moderate.late sparse-moderate --positive 1
+	sparse_data wide.amount sparse-amount --task regression
 }
 
 # name|dataset|learner and its parameters.  The default tolerance of logistic
@@ -92,6 +139,14 @@ exact_cases=(
 	'huber-newton|amount|huber --param delta=0.5 --param solver=newton'
 	'softmax|kind|softmax'
 	'softmax-l1|kind|softmax --param l1=0.003'
+	'sparse|sparse-late|logistic --param tolerance=1e-8'
+	'sparse-wide|sparse-late|logistic --param standardize=0'
+	'sparse-single|sparse-moderate|logistic'
+	'sparse-single-newton|sparse-moderate|logistic --param solver=newton'
+	'sparse-raw|sparse-moderate|logistic --param standardize=0'
+	'sparse-l1|sparse-late|logistic --param l1=0.003'
+	'sparse-linear|sparse-amount|linear --param tolerance=1e-8'
+	'sparse-svm|sparse-late|svm --param loss=squared_hinge --param solver=lbfgs'
 )
 
 # exact_run DATASET LEARNER NAME P STRATEGY ISA WIDTH: NAME.kpm, and what the

@@ -48,3 +48,22 @@ covering() {
 	    "few most other some test "
 	[ "$(grep -c '"most".*"status":"converged"' want.told)" -ge 10 ]
 }
+
+@test "the dominating group of sparse rows is cut too, and trained in single precision" {
+	local p
+	make_hard 1500
+	for p in 2 3 7; do
+		kp-partition -p $p --group-rows 0 sparse-late |
+		    jq -e '.cuts | any(.[0] == 3 and .[1] > 0)' >/dev/null
+	done
+	exact_run sparse-moderate logistic single 7 gl avx2 16
+	equal "$(jq -r .group single.told | sort -u | tr '\n' ' ')" "0 1 3 4 "
+	[ "$(grep -c '"3".*"status":"converged"' single.told)" -ge 10 ]
+	# Beside the stop, what 1e-5 decides is the precision.
+	exact_run sparse-moderate "logistic --param tolerance=1e-5" at 7 gl \
+	    avx2 16
+	exact_run sparse-moderate "logistic --param tolerance=9.999999999e-6" \
+	    below 7 gl avx2 16
+	! cmp -s <(grep '"group":"3"' at.told | jq .objective) \
+	    <(grep '"group":"3"' below.told | jq .objective)
+}
