@@ -249,7 +249,8 @@ glm_pack_repack(struct pack *p, const bool *keep)
 	p->w = w;
 	p->width = width;
 	p->n = n;
-	p->precond_set = false;
+	if (p->precond_set && n > 0)
+		precond_keep(p->precond, from, n);
 }
 
 void
@@ -379,8 +380,10 @@ feed(struct pack *p, size_t lane, const struct partial *t, double *scratch)
 		    p->w[glm_view_intercept(p->view) * p->width + lane]);
 	get_point(p, lane, scratch);
 	fits = !p->single || fits_single(p, scratch);
-	if (!l->solver)
+	if (!l->solver) {
 		l->solver = new_solver(p, l, scratch);
+		p->precond_set = false;
+	}
 	l->epoch += !lbfgs_settling(l->solver);
 	if (l->wants_loss) {
 		l->loss = t->sum[lane] / total;
@@ -552,8 +555,10 @@ keep_moments(const struct gram *g, double **keep, const struct moments *m)
 static void
 take_moments(struct pack *p, const struct partial *t)
 {
-	if (p->wants_moments)
+	if (p->wants_moments) {
 		keep_moments(p->gram, &p->moments, &t->shared);
+		precond_outline(p->precond, p->moments);
+	}
 	p->wants_moments = false;
 }
 

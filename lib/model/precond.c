@@ -22,7 +22,7 @@ struct precond {
 	uint32_t *entries;
 	uint32_t *cross_cell, *field_cell, *lower_cell;
 	size_t nentry;
-	bool has_rest;
+	bool has_rest, has_outline;
 	double *rest;		       /* [d][width] */
 	double *vfield, *vcore, *work; /* [nfield], [ncore], [ncore] */
 };
@@ -95,7 +95,7 @@ find_entries(struct precond *p, const double *const *sums, size_t n)
 {
 	const struct gram_map *m = p->map;
 	uint32_t *start = p->entries, *column = start + m->nfield + 1;
-	const double *from[LANES_MAX];
+	const double *from[LANES_MAX] = {NULL};
 	size_t at = 0, nfrom = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -118,6 +118,13 @@ find_entries(struct precond *p, const double *const *sums, size_t n)
 	p->a.start = start;
 	p->a.column = column;
 	p->nentry = at;
+}
+
+void
+precond_outline(struct precond *p, const double *sums)
+{
+	find_entries(p, &sums, 1);
+	p->has_outline = true;
 }
 
 /* Gives the arrays their places, for the entries there are. */
@@ -221,7 +228,8 @@ precond_set(struct precond *p, const struct precond_lane *lane, size_t n)
 		sums[i] = used ? lane[i].sums : some;
 		scale[i] = used ? lane[i].scale : 0;
 	}
-	find_entries(p, sums, w);
+	if (!p->has_outline)
+		find_entries(p, sums, w);
 	lay_out(p, n);
 	p->kernel->spread(w, sums, scale, p->cross_cell, p->nentry, p->a.cross);
 	p->kernel->spread(w, sums, scale, p->field_cell, p->map->nfield,
@@ -237,6 +245,35 @@ precond_set(struct precond *p, const struct precond_lane *lane, size_t n)
 			leave_out(p, l, i);
 	}
 	p->kernel->factor(&p->a);
+}
+
+/* rows [][was], of which lanes `from` remain: [][now]; `to` may be rows. */
+static void
+narrow(const double *rows, size_t was, const size_t *from, size_t now,
+       size_t count, double *to)
+{
+	for (size_t k = 0; k < count; k++)
+		for (size_t i = 0; i < now; i++)
+			to[k * now + i] = rows[k * was + from[i]];
+}
+
+void
+precond_keep(struct precond *p, const size_t *from, size_t n)
+{
+	struct precond_arrays was = p->a;
+	const double *rest = p->rest;
+	size_t w = width_for(n), lane[LANES_MAX];
+	size_t ncore = was.ncore, triangle = ncore * (ncore + 1) / 2;
+
+	/* Idle lanes are copies: finite, and of no use. */
+	for (size_t i = 0; i < w; i++)
+		lane[i] = from[i < n ? i : n - 1];
+	lay_out(p, n);
+	narrow(was.cross, was.width, lane, w, p->nentry, p->a.cross);
+	narrow(was.field, was.width, lane, w, was.nfield, p->a.field);
+	narrow(was.lower, was.width, lane, w, triangle, p->a.lower);
+	narrow(was.diagonal, was.width, lane, w, ncore, p->a.diagonal);
+	narrow(rest, was.width, lane, w, p->has_rest ? p->view->d : 0, p->rest);
 }
 
 void

@@ -30,9 +30,14 @@ struct precond;
 
 struct precond *precond_new(const struct gram *g);
 void precond_free(struct precond *p);
+/* Tells where no lane will ever have anything but zero: where these sums, of
+ * all rows alike, are zero. */
+void precond_outline(struct precond *p, const double *sums);
 /* Makes the inverses of n lanes, some of which are not idle; nothing of `lane`
  * is kept. */
 void precond_set(struct precond *p, const struct precond_lane *lane, size_t n);
+/* Lanes from[0 .. n) remain of those there are, renumbered; from ascends. */
+void precond_keep(struct precond *p, const size_t *from, size_t n);
 /* v[lane], [d and the intercept if there is one], becomes the inverse times
  * it; NULL: none. */
 void precond_apply(struct precond *p, double *const *v);

@@ -180,6 +180,44 @@ lanes_do_not_meet(void)
 	sample_end(&s);
 }
 
+/* Lanes that remain of a pack have the bits they had, with an outline or
+ * without; n of LANES remain, the last of each group of LANES / n. */
+static void
+lanes_can_leave(void)
+{
+	struct sample s = make_sample(40);
+
+	for (size_t n = 1; n <= LANES; n++) {
+		struct precond *p = precond_new(s.gram);
+		struct precond_lane lane[LANES];
+		size_t from[LANES], step = LANES / n;
+		double before[LANES][64], after[LANES][64];
+		double *v[LANES], *w[LANES] = {NULL};
+
+		for (size_t i = 0; i < LANES; i++) {
+			lane[i] = lane_of(&s, i);
+			v[i] = before[i];
+			fill(before[i], s.n, NULL, i);
+		}
+		for (size_t i = 0; i < n; i++) {
+			from[i] = (i + 1) * step - 1;
+			w[i] = after[i];
+			fill(after[i], s.n, NULL, from[i]);
+		}
+		if (n % 2 == 0)
+			precond_outline(p, s.sums);
+		precond_set(p, lane, LANES);
+		precond_apply(p, v);
+		precond_keep(p, from, n);
+		precond_apply(p, w);
+		for (size_t i = 0; i < n; i++)
+			CHECK_MEM(after[i], before[from[i]],
+				  s.n * sizeof **after);
+		precond_free(p);
+	}
+	sample_end(&s);
+}
+
 /* Dependent features: the one-hots of each category add up to the intercept.
  * Without a ridge a floor under the pivots keeps all finite. */
 static void
@@ -207,6 +245,7 @@ main(void)
 		  it_is_the_inverse);
 	check_run("a lane's bits do not depend on the others",
 		  lanes_do_not_meet);
+	check_run("nor does it when others leave", lanes_can_leave);
 	check_run("dependent features leave it finite",
 		  dependent_features_stay_finite);
 	return check_done();
