@@ -16,15 +16,13 @@ dictionary_init(struct dictionary *d, const struct intern *values,
 	d->feature = &s->feature[i];
 	d->hash_bits = schema_hash_bits(s, i);
 	d->hash_mask = schema_hash_mask(s, i);
-	d->seen = xcalloc(n, sizeof(*d->seen));
-	d->local = xcalloc(n, sizeof(*d->local));
+	d->slot = xcalloc(n, sizeof(*d->slot));
 }
 
 void
 dictionary_release(struct dictionary *d)
 {
-	free(d->seen);
-	free(d->local);
+	free(d->slot);
 	free(d->rare_local);
 	free(d->value);
 	free(d->code);
@@ -39,7 +37,7 @@ dictionary_reset(struct dictionary *d)
 	intern_reset(&d->rare);
 	if (++d->round)
 		return;
-	memset(d->seen, 0, (d->values->nentry + 1) * sizeof(*d->seen));
+	memset(d->slot, 0, (d->values->nentry + 1) * sizeof(*d->slot));
 	d->round = 1;
 }
 
@@ -61,9 +59,10 @@ add_value(struct dictionary *d, const struct intern_entry *e)
 uint32_t
 dictionary_new_local(struct dictionary *d, uint32_t number)
 {
-	d->seen[number] = d->round;
-	d->local[number] = add_value(d, &d->values->entry[number]);
-	return d->local[number];
+	uint32_t local = add_value(d, &d->values->entry[number]);
+
+	d->slot[number] = (struct dictionary_slot){d->round, local};
+	return local;
 }
 
 uint32_t

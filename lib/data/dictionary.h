@@ -23,15 +23,20 @@ struct dictionary_value {
 	uint32_t local;
 };
 
+/* Of an interned value. */
+struct dictionary_slot {
+	uint32_t round; /* in which it was met last */
+	uint32_t local;
+};
+
 struct dictionary {
 	const struct intern *values; /* of all groups */
 	const struct schema_feature *feature;
 	uint32_t hash_bits; /* 0: by values */
 	uint64_t hash_mask;
-	uint32_t round;	    /* of the group */
-	uint32_t *seen;	    /* [values->nentry] round in which met last */
-	uint32_t *local;    /* [values->nentry] */
-	struct intern rare; /* values of this group not in `values` */
+	uint32_t round;		      /* of the group */
+	struct dictionary_slot *slot; /* [values->nentry] */
+	struct intern rare;	      /* values of this group not in `values` */
 	uint32_t *rare_local;
 	size_t rare_cap;
 	struct dictionary_value *value; /* by local, then by code */
@@ -51,14 +56,16 @@ uint32_t dictionary_new_local(struct dictionary *d, uint32_t number);
 static inline uint32_t
 dictionary_local(struct dictionary *d, uint32_t number)
 {
-	return d->seen[number] == d->round ? d->local[number]
-					   : dictionary_new_local(d, number);
+	const struct dictionary_slot *slot = &d->slot[number];
+
+	return slot->round == d->round ? slot->local
+				       : dictionary_new_local(d, number);
 }
 /* The code of an interned value the group has, once there are codes. */
 static inline uint32_t
 dictionary_code(const struct dictionary *d, uint32_t number)
 {
-	return d->code[d->local[number]];
+	return d->code[d->slot[number].local];
 }
 uint32_t dictionary_local_bytes(struct dictionary *d, const char *p, size_t n);
 

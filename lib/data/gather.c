@@ -15,8 +15,12 @@
 struct batch {
 	size_t n;
 	const uint8_t *row[BATCH_ROWS];
-	const uint8_t *tail[BATCH_ROWS]; /* inline values not read yet */
-	bool train[BATCH_ROWS];
+	const uint8_t *tail[BATCH_ROWS]; /* of rows with inline values: those
+					    not read yet */
+	/* counting: [ntrain] training rows, [nother] others, in turn */
+	const uint8_t *train[BATCH_ROWS], *other[BATCH_ROWS];
+	size_t ntrain, nother;
+	bool is_train[BATCH_ROWS];
 };
 
 struct moments {
@@ -29,6 +33,14 @@ struct number {
 	uint32_t feature;
 	bool single;
 	size_t at;
+};
+
+/* A month, weekday or hour: of its few values, rows out of training and in
+ * it. */
+struct date_part {
+	uint32_t feature;
+	size_t at;
+	uint64_t rows[PART_MISSING + 1][2];
 };
 
 /* Where in its group the next block begins. */
@@ -51,7 +63,7 @@ struct gather {
 	struct sparse_dictionary sparse;
 	struct moments *moments; /* [nfeature] */
 	uint64_t *missing;	 /* [nfeature] training rows */
-	uint64_t *class_all;	 /* [nclass] rows of any part */
+	uint64_t *class_other;	 /* [nclass] rows out of training */
 	double *time;		 /* of all rows, for the cut-off */
 	size_t ntime, time_cap;
 	size_t held_due;  /* rows to hold out by time, ties apart */
@@ -60,14 +72,53 @@ struct gather {
 	uint64_t entries;
 
 	struct batch batch;
-	struct number *number; /* [nnumber] */
-	size_t nnumber;
+	struct number *number;	 /* [nnumber] */
+	struct number *category; /* [ncategory] but for parts of dates */
+	struct date_part *part;	 /* [npart] */
+	size_t nnumber, ncategory, npart;
+	uint8_t part_of[2][256]; /* by split byte; of a group all_train */
+	bool plain_classes;	 /* labels are classes, each row weighs 1 */
 
 	struct group_facts facts;
 	struct block own, *block; /* being filled */
 	uint32_t filled;	  /* rows of block */
 	struct writing at;
 };
+
+static void
+note_features(struct gather *g)
+{
+	const struct rowcode *rc = g->rc;
+	const struct schema *s = g->s;
+
+	g->number = xcalloc(s->nfeature + 1, sizeof(*g->number));
+	g->category = xcalloc(s->nfeature + 1, sizeof(*g->category));
+	g->part = xcalloc(s->nfeature + 1, sizeof(*g->part));
+	for (uint32_t i = 0; i < s->nfeature; i++) {
+		size_t at = rc->cell_at[i];
+
+		if (s->feature[i].kind == FEATURE_CATEGORY)
+			dictionary_init(&g->dict[i], &rc->values[i], s, i);
+		switch (rc->cell[i]) {
+		case CELL_F32:
+			g->number[g->nnumber++] = (struct number){i, true, at};
+			break;
+		case CELL_F64:
+			g->number[g->nnumber++] = (struct number){i, false, at};
+			break;
+		case CELL_CATEGORY:
+			g->category[g->ncategory++] =
+			    (struct number){i, false, at};
+			break;
+		case CELL_PART:
+			g->part[g->npart++] =
+			    (struct date_part){.feature = i, .at = at};
+			break;
+		case CELL_SPARSE:
+			break;
+		}
+	}
+}
 
 struct gather *
 gather_new(const struct rowcode *rc, const double *class_number,
@@ -83,16 +134,14 @@ gather_new(const struct rowcode *rc, const double *class_number,
 	g->dict = xcalloc(s->nfeature + 1, sizeof(*g->dict));
 	g->moments = xcalloc(s->nfeature + 1, sizeof(*g->moments));
 	g->missing = xcalloc(s->nfeature + 1, sizeof(*g->missing));
-	g->class_all = xcalloc(s->nclass + 1, sizeof(*g->class_all));
-	g->number = xcalloc(s->nfeature + 1, sizeof(*g->number));
-	for (size_t i = 0; i < s->nfeature; i++) {
-		if (rc->cell[i] == CELL_F32 || rc->cell[i] == CELL_F64)
-			g->number[g->nnumber++] = (struct number){
-			    (uint32_t)i, rc->cell[i] == CELL_F32,
-			    rc->cell_at[i]};
-		if (s->feature[i].kind == FEATURE_CATEGORY)
-			dictionary_init(&g->dict[i], &rc->values[i], s, i);
+	g->class_other = xcalloc(s->nclass + 1, sizeof(*g->class_other));
+	note_features(g);
+	for (size_t i = 0; i < 256; i++) {
+		g->part_of[0][i] =
+		    (uint8_t)split_part(&s->split, (uint8_t)i, false);
+		g->part_of[1][i] = PART_TRAIN;
 	}
+	g->plain_classes = s->nclass > 0 && !rc->weight_at;
 	return g;
 }
 
@@ -107,8 +156,10 @@ gather_free(struct gather *g)
 	free(g->dict);
 	free(g->moments);
 	free(g->number);
+	free(g->category);
+	free(g->part);
 	free(g->missing);
-	free(g->class_all);
+	free(g->class_other);
 	free(g->time);
 	free(g->nentry);
 	facts_release(&g->facts);
@@ -131,12 +182,21 @@ static const uint8_t *
 next_batch(struct gather *g, const uint8_t *p, const uint8_t *end)
 {
 	struct batch *b = &g->batch;
+	size_t fixed = g->rc->fixed_bytes, n = 0;
 
-	for (b->n = 0; b->n < BATCH_ROWS && p < end; b->n++) {
-		b->row[b->n] = p;
-		b->tail[b->n] = p + g->rc->fixed_bytes;
+	while (n < BATCH_ROWS && p < end) {
+		/* Where rows begin is known before their lengths are. */
+		for (; n < BATCH_ROWS && p < end && row_u32(p) == fixed; n++) {
+			b->row[n] = p;
+			p += fixed;
+		}
+		if (n == BATCH_ROWS || p == end)
+			break;
+		b->row[n] = p;
+		b->tail[n++] = p + fixed;
 		p += row_u32(p);
 	}
+	b->n = n;
 	return p;
 }
 
@@ -246,9 +306,11 @@ begin_facts(struct gather *g, bool all_train)
 	f->class_weight =
 	    arena_calloc(&f->arena, s->nclass, sizeof(*f->class_weight));
 	f->feature = arena_calloc(&f->arena, s->nfeature, sizeof(*f->feature));
-	memset(g->class_all, 0, (s->nclass + 1) * sizeof(*g->class_all));
+	memset(g->class_other, 0, (s->nclass + 1) * sizeof(*g->class_other));
 	memset(g->missing, 0, (s->nfeature + 1) * sizeof(*g->missing));
 	memset(g->moments, 0, (s->nfeature + 1) * sizeof(*g->moments));
+	for (size_t i = 0; i < g->npart; i++)
+		memset(g->part[i].rows, 0, sizeof(g->part[i].rows));
 	for (size_t i = 0; i < s->nfeature; i++) {
 		if (s->feature[i].kind == FEATURE_CATEGORY)
 			dictionary_reset(&g->dict[i]);
@@ -258,28 +320,98 @@ begin_facts(struct gather *g, bool all_train)
 	g->entries = 0;
 }
 
-static inline void
-count_label(struct gather *g, const uint8_t *row, bool train)
+/* Which rows of the batch are trained on. */
+static void
+part_rows(struct gather *g)
+{
+	const uint8_t *part_of = g->part_of[g->facts.all_train];
+	struct batch *b = &g->batch;
+	size_t ntrain = 0, nother = 0, held = 0;
+
+	for (size_t k = 0; k < b->n; k++) {
+		const uint8_t *row = b->row[k];
+		uint8_t part = part_of[split_of(g, row)];
+		bool train = part == PART_TRAIN;
+
+		b->is_train[k] = train;
+		b->train[ntrain] = b->other[nother] = row;
+		ntrain += train;
+		nother += !train;
+		held += part == PART_HOLDOUT;
+	}
+	b->ntrain = ntrain;
+	b->nother = nother;
+	g->facts.rows[PART_TRAIN] += ntrain;
+	g->facts.rows[PART_HOLDOUT] += held;
+	g->facts.rows[PART_TEST] += nother - held;
+}
+
+static void
+count_classes_of(const struct gather *g, const uint8_t *const *row, size_t n,
+		 uint64_t *rows)
+{
+	uint64_t second = 0;
+
+	if (g->s->nclass == 2) {
+		for (size_t k = 0; k < n; k++)
+			second += label_of(g, row[k]) > 0;
+		rows[0] += n - second;
+		rows[1] += second;
+		return;
+	}
+	for (size_t k = 0; k < n; k++)
+		rows[(size_t)label_of(g, row[k])]++;
+}
+
+/* Of a training row. */
+static void
+count_label(struct gather *g, const uint8_t *row)
 {
 	struct group_facts *f = &g->facts;
 	const struct rowcode *rc = g->rc;
 	double label = label_of(g, row);
 	double weight = rc->weight_at ? row_f64(row + rc->weight_at) : 1;
-	bool classes = g->s->nclass > 0;
-	size_t class = classes ? (size_t)label : 0;
 
-	g->class_all[class]++;
-	if (!train)
-		return;
 	f->weight_sum += weight;
 	f->label_sum += weight * label;
 	if (weight > f->weight_max)
 		f->weight_max = weight;
 	if (fabs(label) > f->label_max_abs)
 		f->label_max_abs = fabs(label);
-	if (classes) {
-		f->class_rows[class]++;
-		f->class_weight[class] += weight;
+	if (g->s->nclass)
+		f->class_weight[(size_t)label] += weight;
+}
+
+static void
+count_labels(struct gather *g)
+{
+	const struct batch *b = &g->batch;
+
+	if (g->s->nclass) {
+		count_classes_of(g, b->train, b->ntrain, g->facts.class_rows);
+		count_classes_of(g, b->other, b->nother, g->class_other);
+	}
+	for (size_t k = 0; k < b->ntrain && !g->plain_classes; k++)
+		count_label(g, b->train[k]);
+}
+
+/* What count_label() would make of all training rows: sums of whole numbers
+ * are exact in any order. */
+static void
+sum_plain_classes(struct gather *g)
+{
+	struct group_facts *f = &g->facts;
+
+	for (size_t c = 0; c < g->s->nclass; c++) {
+		double rows = (double)f->class_rows[c];
+
+		f->class_weight[c] = rows;
+		f->weight_sum += rows;
+		f->label_sum += (double)c * rows;
+		if (f->class_rows[c] == 0)
+			continue;
+		f->weight_max = 1;
+		f->label_max_abs = (double)c;
 	}
 }
 
@@ -310,38 +442,6 @@ count_cell(const struct number *c, const uint8_t *row, struct moments *m,
 		count_number(m, x);
 }
 
-/* Each feature's sum is a chain of dependent operations: two go side by side,
- * out of memory. */
-static void
-count_two(struct gather *g, const struct number *c, const struct number *d)
-{
-	const struct batch *b = &g->batch;
-	struct moments mc = g->moments[c->feature];
-	struct moments md = g->moments[d->feature];
-	uint64_t missing_c = 0, missing_d = 0;
-
-	for (size_t k = 0; k < b->n; k++) {
-		if (!b->train[k])
-			continue;
-		count_cell(c, b->row[k], &mc, &missing_c);
-		count_cell(d, b->row[k], &md, &missing_d);
-	}
-	g->moments[c->feature] = mc;
-	g->missing[c->feature] += missing_c;
-	if (c == d)
-		return;
-	g->moments[d->feature] = md;
-	g->missing[d->feature] += missing_d;
-}
-
-static void
-count_numbers(struct gather *g)
-{
-	for (size_t j = 0; j < g->nnumber; j += 2)
-		count_two(g, &g->number[j],
-			  &g->number[j + (j + 1 < g->nnumber)]);
-}
-
 /* Local number of a category cell that is no part of a date, CELL_MISSING if
  * missing. */
 static inline uint32_t
@@ -359,45 +459,85 @@ local_of(struct dictionary *d, const uint8_t *cell, const uint8_t **tail)
 	return dictionary_local_bytes(d, p, n);
 }
 
-static void
-count_categories(struct gather *g, size_t i)
+static inline void
+count_codes(struct gather *g, const uint8_t *row, bool train)
 {
-	struct batch *b = &g->batch;
-	struct dictionary *d = &g->dict[i];
-	size_t at = g->rc->cell_at[i];
+	const uint8_t *tail = row + g->rc->fixed_bytes;
 
-	for (size_t k = 0; k < b->n; k++) {
-		uint32_t local = local_of(d, b->row[k] + at, &b->tail[k]);
+	for (size_t j = 0; j < g->npart; j++)
+		g->part[j].rows[row[g->part[j].at]][train]++;
+	for (size_t j = 0; j < g->ncategory; j++) {
+		const struct number *c = &g->category[j];
+		struct dictionary *d = &g->dict[c->feature];
+		uint32_t local = local_of(d, row + c->at, &tail);
 
-		if (!b->train[k])
-			continue;
 		if (local == CELL_MISSING)
-			g->missing[i]++;
+			g->missing[c->feature] += train;
 		else
-			d->value[local].count++;
+			d->value[local].count += train;
 	}
 }
 
-/* The same for month, weekday or hour, whose values are few. */
-static void
-count_parts(struct gather *g, size_t i)
+/* Each feature's sum is a chain of dependent operations: two go side by side,
+ * out of memory, and with the first two the codes. */
+static inline void
+count_two(struct gather *g, const struct number *c, const struct number *d,
+	  bool codes)
 {
 	const struct batch *b = &g->batch;
-	struct dictionary *d = &g->dict[i];
-	size_t at = g->rc->cell_at[i];
-	uint32_t rows[PART_MISSING + 1][2] = {{0}}; /* out of training, in it */
+	struct moments mc = g->moments[c->feature];
+	struct moments md = g->moments[d->feature];
+	uint64_t missing_c = 0, missing_d = 0;
 
-	for (size_t k = 0; k < b->n; k++)
-		rows[b->row[k][at]][b->train[k]]++;
-	for (uint32_t v = 0; v < PART_VALUES; v++) {
-		uint32_t local;
-
-		if (rows[v][0] + rows[v][1] == 0)
-			continue;
-		local = dictionary_local(d, v); /* may move the values */
-		d->value[local].count += rows[v][1];
+	for (size_t k = 0; k < b->ntrain; k++) {
+		count_cell(c, b->train[k], &mc, &missing_c);
+		count_cell(d, b->train[k], &md, &missing_d);
+		if (codes)
+			count_codes(g, b->train[k], true);
 	}
-	g->missing[i] += rows[PART_MISSING][1];
+	g->moments[c->feature] = mc;
+	g->missing[c->feature] += missing_c;
+	if (c == d)
+		return;
+	g->moments[d->feature] = md;
+	g->missing[d->feature] += missing_d;
+}
+
+static void
+count_cells(struct gather *g)
+{
+	const struct batch *b = &g->batch;
+	const struct number *c = g->number, *end = c + g->nnumber;
+
+	if (c < end)
+		count_two(g, c, c + (c + 1 < end), true);
+	else
+		for (size_t k = 0; k < b->ntrain; k++)
+			count_codes(g, b->train[k], true);
+	for (c += 2; c < end; c += 2)
+		count_two(g, c, c + (c + 1 < end), false);
+	for (size_t k = 0; k < b->nother; k++)
+		count_codes(g, b->other[k], false);
+}
+
+/* The values of dates into their dictionaries. */
+static void
+finish_parts(struct gather *g)
+{
+	for (size_t j = 0; j < g->npart; j++) {
+		const struct date_part *part = &g->part[j];
+		struct dictionary *d = &g->dict[part->feature];
+
+		g->missing[part->feature] = part->rows[PART_MISSING][1];
+		for (uint32_t v = 0; v < PART_VALUES; v++) {
+			uint32_t local;
+
+			if (part->rows[v][0] + part->rows[v][1] == 0)
+				continue;
+			local = dictionary_local(d, v);
+			d->value[local].count = part->rows[v][1];
+		}
+	}
 }
 
 static void
@@ -419,36 +559,23 @@ count_entries(struct gather *g, const uint8_t *row, bool train)
 static void
 count_batch(struct gather *g)
 {
-	const struct schema *s = g->s;
-	struct batch *b = &g->batch;
+	const struct batch *b = &g->batch;
 
-	for (size_t k = 0; k < b->n; k++) {
-		const uint8_t *row = b->row[k];
-		enum part part =
-		    split_part(&s->split, split_of(g, row), g->facts.all_train);
-
-		b->train[k] = part == PART_TRAIN;
-		g->facts.rows[part]++;
-		count_label(g, row, b->train[k]);
-		if (s->input == INPUT_LIBSVM)
-			count_entries(g, row, b->train[k]);
-	}
-	count_numbers(g);
-	for (size_t i = 0; i < s->nfeature; i++) {
-		if (g->rc->cell[i] == CELL_CATEGORY)
-			count_categories(g, i);
-		else if (g->rc->cell[i] == CELL_PART)
-			count_parts(g, i);
-	}
+	part_rows(g);
+	count_labels(g);
+	for (size_t k = 0; k < b->n && g->s->input == INPUT_LIBSVM; k++)
+		count_entries(g, b->row[k], b->is_train[k]);
+	count_cells(g);
 }
 
+/* How many have rows, of these or of more. */
 static size_t
-count_classes(const uint64_t *rows, size_t n)
+count_classes(const uint64_t *rows, const uint64_t *more, size_t n)
 {
 	size_t classes = 0;
 
 	for (size_t i = 0; i < n; i++)
-		classes += rows[i] > 0;
+		classes += rows[i] > 0 || (more && more[i] > 0);
 	return classes;
 }
 
@@ -459,8 +586,8 @@ must_train_all(const struct gather *g)
 
 	if (g->facts.rows[PART_TRAIN] == 0)
 		return true;
-	return count_classes(g->class_all, n) >= 2 &&
-	       count_classes(g->facts.class_rows, n) < 2;
+	return count_classes(g->facts.class_rows, g->class_other, n) >= 2 &&
+	       count_classes(g->facts.class_rows, NULL, n) < 2;
 }
 
 static void
@@ -508,6 +635,9 @@ make_facts(struct gather *g, struct featurize_report *report, struct error *err)
 	} else if (g->rc->time_at) {
 		report->rows_tied += g->held_due - g->facts.rows[PART_HOLDOUT];
 	}
+	if (g->plain_classes)
+		sum_plain_classes(g);
+	finish_parts(g);
 	for (size_t i = 0; i < g->s->nfeature; i++)
 		finish_feature(g, i, report);
 	return 0;
