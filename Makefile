@@ -105,7 +105,7 @@ $(B)/%.o: %.c
 	$Q$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(hot_opt) -c -o $@ $<
 
 # Where kp-featurize spends its time.
-hot := rowquick gather dictionary narrow
+hot := rowquick rowspan gather dictionary narrow
 $(hot:%=$(B)/lib/data/%.o): hot_opt := $(if $(SAN),,-O3)
 
 $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(F)/libkp.a

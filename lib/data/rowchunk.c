@@ -125,7 +125,7 @@ take_record(struct rowchunk_parser *p, struct rowchunk *c,
 	    rowcode_put(&p->code, row, label, &err) < 0)
 		return -1;
 	n = p->code.row.len;
-	memcpy(rowrun_reserve(&p->run, n), p->code.row.buf, n);
+	memcpy(rowrun_reserve(&p->run, n, 1), p->code.row.buf, n);
 	rowrun_add(&p->run, &c->groups, group_of(p, c), n);
 	return 0;
 }

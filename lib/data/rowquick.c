@@ -7,13 +7,14 @@
 #include "data/datetime.h"
 #include "data/groupkey.h"
 #include "data/labelrule.h"
-#include "data/lane.h"
 #include "data/match.h"
 #include "data/missing.h"
 #include "data/number.h"
+#include "data/rowspan.h"
 
-#define WINDOW_BYTES ((size_t)4 << 10) /* of text indexed at once */
 #define FLOAT32_WHOLE 16777216.0
+#define SHORT_BYTES 8 /* of fields the kernel can do */
+#define COPY_BYTES 16 /* rows are copied by so many, and may be overrun */
 
 /* A feature and where it is in the record and in the encoded row. */
 struct number {
@@ -43,22 +44,24 @@ struct date {
 	size_t npart;
 };
 
-struct text {
-	const char *p;
-	size_t n;
+/* The fields of a column as the kernel takes them. */
+struct column {
+	uint64_t batch; /* of which these are */
+	uint64_t text[ROWSPAN_ROWS], bytes[ROWSPAN_ROWS];
 };
 
+/* Rows are taken as many as a window has, column by column. */
 struct rowquick {
 	const struct schema *s;
 	struct rowcode *code;
-	unsigned char delimiter,
-	    quote; /* quote: a line end if there are none */
 	struct missing missing;
+	bool short_missing; /* some token for missing is a short number */
 
-	size_t nfield;
-	struct text *field; /* [nfield + 1] of the row */
-	uint32_t label;	    /* field */
+	const struct rowquick_kernel *kernel;
+	struct rowspan rows;
+	uint32_t label; /* field */
 	bool label_numeric, threshold;
+	bool passes[4]; /* labels not comparable, above, below, equal */
 	struct number *number;
 	struct category *category;
 	struct date *date;
@@ -66,17 +69,22 @@ struct rowquick {
 	uint32_t *group, *identity; /* fields */
 	size_t ngroup, nidentity;
 	struct split_identity start;
-	/* The identity behind the first date, if it begins with that. */
-	bool identity_kept;
-	struct split_identity kept;
-
-	char *row; /* with the parts of dates, which rows repeat */
-	char *to;  /* where it goes, to be filled in */
+	bool dated; /* the identity begins with the first date */
+	struct split_identity kept; /* ... behind that */
 	struct strbuf key;
 
-	uint32_t *index; /* [WINDOW_BYTES + LANE_BLOCK_BYTES] offsets of bytes
-			    that may end fields */
-	size_t nindex;
+	char *row;	      /* with the parts of dates, which rows repeat */
+	char *to;	      /* where rows go, to be filled in */
+	size_t fixed_bytes;   /* of each */
+	struct strbuf inside; /* rows before values are put behind them */
+	double row_label[ROWSPAN_ROWS];
+	uint64_t row_id[2][ROWSPAN_ROWS]; /* before a field, behind it */
+	struct column *column;		  /* [nfield] as far as looked at */
+	uint64_t batch;			  /* of rows, from 1 */
+	/* a column as numbers */
+	double value[ROWSPAN_ROWS];
+	uint64_t odd[ROWSPAN_ROWS];
+	uint64_t mask[SHORT_BYTES + 1]; /* of so many bytes */
 };
 
 /* --- which schemas --- */
@@ -104,6 +112,35 @@ knows(const struct schema *s, const int *field)
 }
 
 /* --- where everything is --- */
+
+static void
+note_threshold(struct rowquick *q)
+{
+	const struct schema *s = q->s;
+	const double label[] = {NAN, INFINITY, -INFINITY, s->positive_number};
+
+	q->threshold = s->positive_op != OP_NONE;
+	for (int i = 0; i < 4 && q->threshold; i++)
+		q->passes[i] = labelrule_of_number(s, label[i]) > 0;
+}
+
+static void
+note_missing(struct rowquick *q)
+{
+	const struct schema *s = q->s;
+	double v;
+
+	missing_init(&q->missing, s);
+	for (size_t i = 0; i < s->nmissing; i++) {
+		size_t n = strlen(s->missing[i]);
+		char text[16] = "";
+
+		if (n == 0 || n > SHORT_BYTES)
+			continue;
+		memcpy(text, s->missing[i], n);
+		q->short_missing |= number_f64(text, n, &v) == NUMBER_OK;
+	}
+}
 
 static bool
 is_watched(const struct rowchunk_watch *w, size_t feature)
@@ -183,6 +220,14 @@ note_columns(struct rowquick *q, const int *field)
 	}
 }
 
+static inline void
+put_length(char *row, size_t n)
+{
+	uint32_t length = (uint32_t)n;
+
+	memcpy(row, &length, sizeof(length));
+}
+
 struct rowquick *
 rowquick_new(const struct schema *s, const struct record *header,
 	     const struct rowchunk_watch *watch, struct rowcode *code)
@@ -199,19 +244,26 @@ rowquick_new(const struct schema *s, const struct record *header,
 	q = xcalloc(1, sizeof(*q));
 	q->s = s;
 	q->code = code;
-	q->delimiter = (unsigned char)s->format.delimiter;
-	q->quote = s->format.quoted ? '"' : '\n';
-	q->nfield = header ? header->nfield : s->ncolumn;
-	q->field = xcalloc(q->nfield + 1, sizeof(*q->field));
+	q->kernel = rowquick_kernel_choose();
+	rowspan_init(&q->rows, &s->format,
+		     header ? header->nfield : s->ncolumn);
 	q->label_numeric = labelrule_numeric(s);
-	q->threshold = s->positive_op != OP_NONE;
-	missing_init(&q->missing, s);
+	q->column = xcalloc(q->rows.nfield, sizeof(*q->column));
+	for (size_t i = 1; i <= SHORT_BYTES; i++)
+		q->mask[i] = UINT64_MAX >> (64 - 8 * i);
+	note_threshold(q);
+	note_missing(q);
 	note_features(q, watch, field);
 	note_columns(q, field);
 	split_identity_begin(&q->start, &s->split);
-	q->row = xcalloc(code->fixed_bytes + 16, 1);
-	q->index = xcalloc(WINDOW_BYTES + LANE_BLOCK_BYTES, sizeof(*q->index));
+	q->kept = q->start;
+	q->dated =
+	    q->ndate && q->nidentity && q->identity[0] == q->date[0].field;
+	q->fixed_bytes = code->fixed_bytes;
+	q->row = xcalloc(q->fixed_bytes + COPY_BYTES, 1);
+	put_length(q->row, q->fixed_bytes);
 	strbuf_init(&q->key);
+	strbuf_init(&q->inside);
 out:
 	free(field);
 	return q;
@@ -222,193 +274,108 @@ rowquick_free(struct rowquick *q)
 {
 	if (!q)
 		return;
-	free(q->field);
+	rowspan_release(&q->rows);
+	free(q->column);
 	free(q->number);
 	free(q->category);
 	free(q->date);
 	free(q->group);
 	free(q->identity);
 	free(q->row);
-	free(q->index);
 	strbuf_release(&q->key);
+	strbuf_release(&q->inside);
 	free(q);
-}
-
-/* --- fields --- */
-
-/* Offsets from p of delimiters, line ends and quotes in the next window. */
-static void
-index_window(struct rowquick *q, const char *p, size_t n)
-{
-	const lane needle[4] = {lane_splat('\n'), lane_splat('\r'),
-				lane_splat(q->delimiter), lane_splat(q->quote)};
-	uint32_t *out = q->index;
-
-	if (n > WINDOW_BYTES)
-		n = WINDOW_BYTES;
-	for (size_t at = 0; at < n; at += LANE_BLOCK_BYTES) {
-		uint64_t bits = lane_needle_bits(p + at, needle);
-
-		if (n - at < LANE_BLOCK_BYTES)
-			bits &= (UINT64_C(1) << (n - at)) - 1;
-		for (; bits; bits &= bits - 1)
-			*out++ = (uint32_t)at + (uint32_t)__builtin_ctzll(bits);
-	}
-	q->nindex = (size_t)(out - q->index);
-}
-
-/* The entry of the quote that closes the one at entry i, where the field is
- * all between them; 0 if it is anything else. */
-static size_t
-closing_quote(const struct rowquick *q, const char *p, size_t i)
-{
-	size_t k = i + 1;
-
-	while (k < q->nindex && (unsigned char)p[q->index[k]] == q->delimiter)
-		k++;
-	if (k + 1 >= q->nindex || p[q->index[k]] != '"' ||
-	    q->index[k + 1] != q->index[k] + 1 || p[q->index[k + 1]] == '"')
-		return 0;
-	return k;
-}
-
-/* Whether the row at offset `at` and entry i of the index has no quotes and
- * ends in LF, as most do; then its fields are split. */
-static inline bool
-split_simple(struct rowquick *q, const char *p, size_t at, size_t i)
-{
-	const uint32_t *index = q->index + i;
-	const unsigned char delimiter = q->delimiter;
-	size_t last = q->nfield - 1;
-	struct text *f = q->field;
-
-	if (q->nindex - i <= last || p[index[last]] != '\n')
-		return false;
-	for (size_t k = 0; k < last; k++) {
-		size_t pos = index[k];
-
-		if ((unsigned char)p[pos] != delimiter)
-			return false;
-		f[k].p = p + at;
-		f[k].n = pos - at;
-		at = pos + 1;
-	}
-	f[last].p = p + at;
-	f[last].n = index[last] - at;
-	return true;
-}
-
-/* The same for a row with quotes or another line end; *entry becomes that
- * behind it.  Where the next row begins, 0 if this one is not plain, or not
- * all there. */
-static size_t
-split_other(struct rowquick *q, const char *p, size_t at, size_t *entry)
-{
-	const uint32_t *index = q->index;
-	struct text *f = q->field, *end = f + q->nfield;
-	size_t i = *entry, n = q->nindex;
-
-	for (; i < n && f < end; f++) {
-		size_t pos = index[i++], quoted = 0;
-		unsigned char c = (unsigned char)p[pos];
-
-		if (c == '"') {
-			if (pos != at || !(i = closing_quote(q, p, i - 1)))
-				return 0;
-			quoted = 1;
-			pos = index[i + 1];
-			i += 2;
-			c = (unsigned char)p[pos];
-		}
-		f->p = p + at + quoted;
-		f->n = pos - at - 2 * quoted;
-		at = pos + 1;
-		if (c == q->delimiter)
-			continue;
-		if (f + 1 != end)
-			return 0;
-		if (c == '\r') {
-			/* what follows must be there to be known */
-			if (i == n)
-				return 0;
-			if (index[i] == at && p[at] == '\n') {
-				at++;
-				i++;
-			}
-		}
-		*entry = i;
-		return at;
-	}
-	return 0;
-}
-
-static inline size_t
-split_row(struct rowquick *q, const char *p, size_t at, size_t *entry)
-{
-	if (!split_simple(q, p, at, *entry))
-		return split_other(q, p, at, entry);
-	*entry += q->nfield;
-	return q->index[*entry - 1] + 1;
 }
 
 /* --- values --- */
 
-/* One to eight digits, perhaps behind a minus, with eight bytes that may be
- * read at p: what most numbers are.  As number_f64(). */
-static inline bool
-short_number(const char *p, size_t n, double *v)
-{
-	uint64_t minus = *p == '-', x, shift;
+/* Each of these takes a column of the first n rows and returns how many of
+ * them have what they need; the row behind those is not plain. */
 
-	p += minus;
-	n -= minus;
-	if (n - 1 > 7)
-		return false;
-	memcpy(&x, p, sizeof(x));
-	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-		x = __builtin_bswap64(x);
-	/* digits to the top, zeros below: the first is worth most */
-	shift = 64 - 8 * n;
-	x = (x << shift) ^ (UINT64_C(0x3030303030303030) << shift);
-	if (((x + UINT64_C(0x7676767676767676)) | x) &
-	    UINT64_C(0x8080808080808080))
-		return false;
-	x = (x * 10 + (x >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
-	x = (x * 100 + (x >> 16)) & UINT64_C(0x0000ffff0000ffff);
-	x = (x * 10000 + (x >> 32)) & UINT64_C(0x00000000ffffffff);
-	*v = minus ? -(double)x : (double)x;
-	return true;
+static inline bool
+is_missing(const struct rowquick *q, const char *p, size_t n)
+{
+	return missing_is_token(&q->missing, p, n);
 }
 
-static inline bool
-read_f64(const char *p, size_t n, double *v)
+static const struct column *
+column_of(struct rowquick *q, uint32_t field, size_t n)
 {
-	return short_number(p, n, v) || number_f64(p, n, v) == NUMBER_OK;
-}
+	struct column *c = &q->column[field];
+	const struct span *f = q->rows.span + field;
+	const size_t nfield = q->rows.nfield;
+	const char *p = q->rows.p;
 
-static inline bool
-read_f32(const char *p, size_t n, float *v)
-{
-	double x;
+	if (c->batch == q->batch)
+		return c;
+	c->batch = q->batch;
+	for (size_t r = 0; r < n; r++, f += nfield) {
+		uint64_t x;
 
-	if (short_number(p, n, &x)) {
-		*v = (float)x;
-		return true;
+		memcpy(&x, p + f->at, sizeof(x));
+		if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+			x = __builtin_bswap64(x);
+		c->text[r] = x;
+		c->bytes[r] = f->end - f->at;
 	}
-	return number_f32(p, n, v) == NUMBER_OK;
+	return c;
+}
+
+/* What the fields are as short numbers to q->value; whether all are. */
+static bool
+read_numbers(struct rowquick *q, uint32_t field, size_t n)
+{
+	const struct column *c = column_of(q, field, n);
+
+	return !q->kernel->numbers(c->text, c->bytes, n, q->value, q->odd) &&
+	       !q->short_missing;
+}
+
+/* The number of a value met before, VALUECACHE_NONE if it has to be looked up
+ * by this mix. */
+static inline uint32_t
+find_value(const struct rowquick *q, const struct valuecache *met,
+	   const struct column *c, size_t r, const char *p, uint64_t *mix)
+{
+	size_t n = c->bytes[r];
+
+	*mix =
+	    n <= SHORT_BYTES ? c->text[r] & q->mask[n] : valuecache_mix(p, n);
+	return valuecache_find(met, p, n, *mix);
+}
+
+static size_t
+take_labels(struct rowquick *q, size_t n)
+{
+	const struct span *f = q->rows.span + q->label;
+	const char *p = q->rows.p;
+
+	if (q->label_numeric && read_numbers(q, q->label, n)) {
+		memcpy(q->row_label, q->value, n * sizeof(*q->value));
+		return n;
+	}
+	for (size_t r = 0; r < n; r++, f += q->rows.nfield) {
+		const char *text = p + f->at;
+		size_t bytes = f->end - f->at;
+
+		if (is_missing(q, text, bytes))
+			return r;
+		if (q->label_numeric && q->odd[r] &&
+		    number_f64(text, bytes, &q->value[r]) != NUMBER_OK)
+			return r;
+		q->row_label[r] = q->label_numeric ? q->value[r] : NAN;
+	}
+	return n;
 }
 
 /* The parts of a date to the row, where they stay. */
 static bool
-new_date(struct rowquick *q, struct date *d, const struct text *f)
+new_date(struct rowquick *q, struct date *d, const char *p, size_t n)
 {
 	struct datetime dt;
 
 	d->n = 0;
-	if (d == q->date)
-		q->identity_kept = false;
-	if (missing_is_token(&q->missing, f->p, f->n) ||
-	    datetime_parse(f->p, f->n, d->format, &dt) < 0)
+	if (is_missing(q, p, n) || datetime_parse(p, n, d->format, &dt) < 0)
 		return false;
 	for (size_t i = 0; i < d->npart; i++) {
 		const struct date_part *part = &d->part[i];
@@ -421,198 +388,368 @@ new_date(struct rowquick *q, struct date *d, const struct text *f)
 				   : part->part == DT_WEEKDAY ? dt.weekday
 							      : dt.hour);
 	}
-	if (f->n <= sizeof(d->text)) {
-		memcpy(d->text, f->p, f->n);
-		d->n = f->n;
+	if (n <= sizeof(d->text)) {
+		memcpy(d->text, p, n);
+		d->n = n;
+	}
+	if (d == q->date && q->dated) {
+		q->kept = q->start;
+		split_identity_add(&q->kept, p, n);
 	}
 	return true;
 }
 
 static inline bool
-take_dates(struct rowquick *q)
+take_dates(struct rowquick *q, const struct span *row)
 {
 	for (size_t i = 0; i < q->ndate; i++) {
 		struct date *d = &q->date[i];
-		const struct text *f = &q->field[d->field];
+		const struct span *f = &row[d->field];
+		const char *p = q->rows.p + f->at;
+		size_t n = f->end - f->at;
 
-		if (d->n && f->n == d->n && same_bytes(f->p, d->text, d->n))
+		if (d->n && n == d->n && same_bytes(p, d->text, n))
 			continue;
-		if (!new_date(q, d, f))
+		if (!new_date(q, d, p, n))
 			return false;
 	}
 	return true;
 }
 
-static inline bool
-take_numbers(struct rowquick *q)
+/* Rows with their dates, the rest to be filled in. */
+static size_t
+begin_rows(struct rowquick *q, size_t n)
 {
-	const struct number *c = q->number, *end = c + q->nnumber;
+	const struct span *row = q->rows.span;
+	size_t bytes = q->fixed_bytes;
+	char *to = q->to;
 
-	for (; c < end; c++) {
-		const struct text *f = &q->field[c->field];
-		float single = NAN;
-		double v = NAN;
-		bool missing = missing_is_token(&q->missing, f->p, f->n);
-
-		if (c->single) {
-			if (!missing && !read_f32(f->p, f->n, &single))
-				return false;
-			if (c->watched && fabsf(single) >= FLOAT32_WHOLE)
-				return false;
-			memcpy(q->to + c->at, &single, sizeof(single));
-		} else {
-			if (!missing && !read_f64(f->p, f->n, &v))
-				return false;
-			memcpy(q->to + c->at, &v, sizeof(v));
-		}
+	for (size_t r = 0; r < n; r++, row += q->rows.nfield, to += bytes) {
+		if (!take_dates(q, row))
+			return r;
+		for (size_t i = 0; i < bytes; i += COPY_BYTES)
+			memcpy(to + i, q->row + i, COPY_BYTES);
+		q->row_id[0][r] = q->kept.h;
 	}
-	return true;
+	return n;
 }
 
-/* How many bytes of inline values come behind the row. */
-static inline size_t
-take_categories(struct rowquick *q)
+static size_t
+take_singles(struct rowquick *q, const struct number *c, size_t n)
 {
-	const struct category *c = q->category, *end = c + q->ncategory;
-	size_t more = 0;
+	const struct span *f = q->rows.span + c->field;
+	const char *p = q->rows.p;
+	char *to = q->to + c->at;
+	bool sure = read_numbers(q, c->field, n);
 
-	for (; c < end; c++) {
-		const struct text *f = &q->field[c->field];
-		const struct typed_value v = {.p = f->p, .n = f->n};
-		uint32_t number = CELL_MISSING;
+	for (size_t r = 0; r < n; r++, f += q->rows.nfield) {
+		float v = (float)q->value[r];
 
-		if (!missing_is_token(&q->missing, f->p, f->n))
-			number = rowcode_number(q->code, c->feature, &v);
-		memcpy(q->to + c->at, &number, sizeof(number));
-		if (number == CELL_INLINE)
-			more += sizeof(uint32_t) + f->n;
+		if (!sure) {
+			const char *text = p + f->at;
+			size_t bytes = f->end - f->at;
+
+			if (is_missing(q, text, bytes))
+				v = NAN;
+			else if (q->odd[r] &&
+				 number_f32(text, bytes, &v) != NUMBER_OK)
+				return r;
+		}
+		if (c->watched && fabsf(v) >= FLOAT32_WHOLE)
+			return r;
+		memcpy(to, &v, sizeof(v));
+		to += q->fixed_bytes;
 	}
-	return more;
+	return n;
+}
+
+static size_t
+take_doubles(struct rowquick *q, const struct number *c, size_t n)
+{
+	const struct span *f = q->rows.span + c->field;
+	const char *p = q->rows.p;
+	char *to = q->to + c->at;
+	bool sure = read_numbers(q, c->field, n);
+
+	for (size_t r = 0; r < n; r++, f += q->rows.nfield) {
+		double v = q->value[r];
+
+		if (!sure) {
+			const char *text = p + f->at;
+			size_t bytes = f->end - f->at;
+
+			if (is_missing(q, text, bytes))
+				v = NAN;
+			else if (q->odd[r] &&
+				 number_f64(text, bytes, &v) != NUMBER_OK)
+				return r;
+		}
+		memcpy(to, &v, sizeof(v));
+		to += q->fixed_bytes;
+	}
+	return n;
+}
+
+static size_t
+count_positive(struct rowquick *q, struct classes *classes, size_t n)
+{
+	const double threshold = q->s->positive_number;
+	const size_t bytes = q->fixed_bytes;
+	size_t positive = 0;
+	char *to = q->to;
+
+	for (size_t r = 0; r < n; r++, to += bytes) {
+		double v = q->row_label[r];
+		size_t how = (size_t)(v > threshold) |
+			     (size_t)(v < threshold) << 1 |
+			     (size_t)(v == threshold) * 3;
+		bool is = q->passes[how];
+
+		positive += is;
+		row_set_label(q->code, to, is);
+	}
+	classes->rows[1] += positive;
+	classes->rows[0] += n - positive;
+	return n;
+}
+
+static size_t
+count_labels(struct rowquick *q, struct classes *classes, size_t n)
+{
+	const struct span *f = q->rows.span + q->label;
+	char *to = q->to;
+	struct error err;
+
+	if (q->threshold)
+		return count_positive(q, classes, n);
+	for (size_t r = 0; r < n; r++, f += q->rows.nfield) {
+		double label = labelrule_of_number(q->s, q->row_label[r]);
+
+		if (classes_add(classes, q->s, q->rows.p + f->at,
+				f->end - f->at, &label, &err) < 0)
+			return r;
+		row_set_label(q->code, to, label);
+		to += q->fixed_bytes;
+	}
+	return n;
+}
+
+/* Whether some value is to be put behind its row. */
+static bool
+take_categories(struct rowquick *q, const struct category *c, size_t n)
+{
+	const struct column *column = column_of(q, c->field, n);
+	const struct valuecache *met = &q->code->cache[c->feature];
+	const struct span *f = q->rows.span + c->field;
+	const size_t bytes = q->fixed_bytes, nfield = q->rows.nfield;
+	const char *p = q->rows.p;
+	char *to = q->to + c->at;
+	bool inside = false;
+
+	for (size_t r = 0; r < n; r++, f += nfield, to += bytes) {
+		const struct typed_value v = {.p = p + f->at,
+					      .n = f->end - f->at};
+		uint64_t mix;
+		uint32_t number = find_value(q, met, column, r, v.p, &mix);
+
+		/* What means missing is never met. */
+		if (number == VALUECACHE_NONE)
+			number = is_missing(q, v.p, v.n)
+				     ? CELL_MISSING
+				     : rowcode_number(q->code, c->feature, &v);
+		inside |= number == CELL_INLINE;
+		memcpy(to, &number, sizeof(number));
+	}
+	return inside;
+}
+
+/* Adds a field to the identities of rows. */
+static void
+add_identity(struct rowquick *q, uint32_t field, size_t n)
+{
+	uint64_t *from = q->row_id[0], *to = q->row_id[1], longest = 0;
+	const struct span *f = q->rows.span + field;
+	const struct column *c = column_of(q, field, n);
+
+	q->kernel->identities(c->text, c->bytes, n, from, to);
+	for (size_t r = 0; r < n; r++)
+		longest = c->bytes[r] > longest ? c->bytes[r] : longest;
+	for (size_t r = 0; r < n && longest > SHORT_BYTES;
+	     r++, f += q->rows.nfield) {
+		struct split_identity id = {from[r]};
+
+		if (c->bytes[r] <= SHORT_BYTES)
+			continue;
+		split_identity_add(&id, q->rows.p + f->at, f->end - f->at);
+		to[r] = id.h;
+	}
+	memcpy(from, to, n * sizeof(*to));
 }
 
 static void
-put_inline(const struct rowquick *q, char *to)
+take_split(struct rowquick *q, size_t n)
 {
-	for (size_t i = 0; i < q->ncategory; i++) {
-		const struct text *f = &q->field[q->category[i].field];
-		uint32_t n = (uint32_t)f->n, number;
+	char *to = q->to + ROW_SPLIT_AT;
 
-		memcpy(&number, q->to + q->category[i].at, sizeof(number));
-		if (number != CELL_INLINE)
-			continue;
-		memcpy(to, &n, sizeof(n));
-		memcpy(to + sizeof(n), f->p, n);
-		to += sizeof(n) + n;
+	for (size_t i = q->dated; i < q->nidentity; i++)
+		add_identity(q, q->identity[i], n);
+	for (size_t r = 0; r < n; r++, to += q->fixed_bytes) {
+		const struct split_identity id = {q->row_id[0][r]};
+
+		*to = (char)split_identity_bucket(&id);
 	}
-}
-
-static inline void
-take_split(struct rowquick *q)
-{
-	struct split_identity id = q->start;
-	const uint32_t *at = q->identity, *end = at + q->nidentity;
-
-	if (q->ndate && at < end && *at == q->date[0].field && q->date[0].n) {
-		if (!q->identity_kept) {
-			const struct text *f = &q->field[*at];
-
-			split_identity_add(&id, f->p, f->n);
-			q->kept = id;
-			q->identity_kept = true;
-		}
-		id = q->kept;
-		at++;
-	}
-	for (; at < end; at++)
-		split_identity_add(&id, q->field[*at].p, q->field[*at].n);
-	q->to[ROW_SPLIT_AT] = (char)split_identity_bucket(&id);
-}
-
-static inline bool
-read_label(const struct rowquick *q, double *label)
-{
-	const struct text *f = &q->field[q->label];
-
-	*label = NAN;
-	if (missing_is_token(&q->missing, f->p, f->n))
-		return false;
-	if (!q->label_numeric)
-		return true;
-	if (!read_f64(f->p, f->n, label))
-		return false;
-	*label = labelrule_of_number(q->s, *label);
-	return true;
-}
-
-static bool
-add_label(const struct rowquick *q, struct classes *classes, double *label)
-{
-	const struct text *f = &q->field[q->label];
-	struct error err;
-
-	return classes_add(classes, q->s, f->p, f->n, label, &err) == 0;
-}
-
-static inline bool
-count_label(struct rowquick *q, struct classes *classes, double label)
-{
-	if (q->threshold)
-		classes->rows[label > 0]++;
-	else if (!add_label(q, classes, &label))
-		return false;
-	row_set_label(q->code, q->to, label);
-	return true;
-}
-
-static inline uint32_t
-group_of(struct rowquick *q, struct rowgroups *groups)
-{
-	if (q->ngroup == 1) {
-		const struct text *f = &q->field[q->group[0]];
-
-		return rowgroups_of_field(groups, f->p, f->n);
-	}
-	if (q->ngroup == 0)
-		return rowgroups_of_field(groups, "all", 3);
-	strbuf_reset(&q->key);
-	for (size_t i = 0; i < q->ngroup; i++) {
-		const struct text *f = &q->field[q->group[i]];
-
-		groupkey_add(&q->key, f->p, f->n);
-	}
-	return rowgroups_number(groups, q->key.buf, q->key.len);
 }
 
 /* --- rows --- */
 
-static inline bool
-take_row(struct rowquick *q, const struct rowquick_out *out)
+static void
+number_key_groups(struct rowquick *q, size_t n, struct rowgroups *groups,
+		  uint32_t *number)
 {
-	size_t n = q->code->fixed_bytes, more;
-	uint32_t length;
-	double label;
+	const struct span *row = q->rows.span;
 
-	if (!read_label(q, &label) || !take_dates(q))
-		return false;
-	q->to = rowrun_reserve(out->run, n + 16);
-	for (size_t i = 0; i < n; i += 16)
-		memcpy(q->to + i, q->row + i, 16);
-	/* Values and labels are noted only of rows that are kept. */
-	if (!take_numbers(q))
-		return false;
-	more = take_categories(q);
-	if (!count_label(q, out->classes, label))
-		return false;
-	take_split(q);
-	length = (uint32_t)(n + more);
-	if (more) {
-		q->to = rowrun_reserve(out->run, length + 16);
-		put_inline(q, q->to + n);
+	for (size_t r = 0; r < n; r++, row += q->rows.nfield) {
+		strbuf_reset(&q->key);
+		for (size_t i = 0; i < q->ngroup; i++) {
+			const struct span *f = &row[q->group[i]];
+
+			groupkey_add(&q->key, q->rows.p + f->at,
+				     f->end - f->at);
+		}
+		number[r] = rowgroups_number(groups, q->key.buf, q->key.len);
 	}
-	/* Growing puts a NUL over the first byte. */
-	memcpy(q->to, &length, sizeof(length));
-	rowrun_add(out->run, out->groups, group_of(q, out->groups), length);
-	return true;
+}
+
+/* The group of each row. */
+static void
+number_groups(struct rowquick *q, size_t n, struct rowgroups *groups,
+	      uint32_t *number)
+{
+	const struct column *c;
+	const struct span *f;
+	const char *p = q->rows.p;
+
+	if (q->ngroup > 1) {
+		number_key_groups(q, n, groups, number);
+		return;
+	}
+	if (q->ngroup == 0) {
+		for (size_t r = 0; r < n; r++)
+			number[r] = rowgroups_of_field(groups, "all", 3);
+		return;
+	}
+	c = column_of(q, q->group[0], n);
+	f = q->rows.span + q->group[0];
+	for (size_t r = 0; r < n; r++, f += q->rows.nfield) {
+		uint64_t mix;
+
+		number[r] = find_value(q, &groups->met, c, r, p + f->at, &mix);
+		if (number[r] == VALUECACHE_NONE)
+			number[r] = rowgroups_new_field(groups, p + f->at,
+							f->end - f->at, mix);
+	}
+}
+
+static void
+add_rows(struct rowquick *q, size_t n, const struct rowquick_out *out)
+{
+	struct rowrun *run = out->run;
+	uint32_t *number = run->group + run->nrow;
+	const size_t bytes = q->fixed_bytes;
+	struct rowgroup *group;
+
+	number_groups(q, n, out->groups, number);
+	group = out->groups->group;
+	for (size_t r = 0; r < n; r++)
+		group[number[r]].bytes += bytes;
+	run->nrow += n;
+	run->rows.len += n * bytes;
+}
+
+/* Bytes of the values to be put behind a row. */
+static size_t
+inline_bytes(const struct rowquick *q, const char *cells,
+	     const struct span *row)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < q->ncategory; i++) {
+		const struct category *c = &q->category[i];
+		const struct span *f = &row[c->field];
+
+		if (row_u32((const uint8_t *)cells + c->at) == CELL_INLINE)
+			bytes += sizeof(uint32_t) + (f->end - f->at);
+	}
+	return bytes;
+}
+
+static void
+put_inline(const struct rowquick *q, const char *cells, const struct span *row,
+	   char *to)
+{
+	for (size_t i = 0; i < q->ncategory; i++) {
+		const struct category *c = &q->category[i];
+		const struct span *f = &row[c->field];
+		uint32_t n = f->end - f->at;
+
+		if (row_u32((const uint8_t *)cells + c->at) != CELL_INLINE)
+			continue;
+		memcpy(to, &n, sizeof(n));
+		memcpy(to + sizeof(n), q->rows.p + f->at, n);
+		to += sizeof(n) + n;
+	}
+}
+
+/* The same where rows are longer than others. */
+static void
+add_long_rows(struct rowquick *q, size_t n, const struct rowquick_out *out)
+{
+	const struct span *row = q->rows.span;
+	uint32_t number[ROWSPAN_ROWS];
+	size_t bytes = q->fixed_bytes;
+	const char *cells;
+
+	number_groups(q, n, out->groups, number);
+	strbuf_reset(&q->inside);
+	strbuf_add(&q->inside, q->to, n * bytes);
+	cells = q->inside.buf;
+	for (size_t r = 0; r < n; r++, row += q->rows.nfield, cells += bytes) {
+		size_t length = bytes + inline_bytes(q, cells, row);
+		char *to = rowrun_reserve(out->run, length, 1);
+
+		memcpy(to, cells, bytes);
+		put_length(to, length);
+		put_inline(q, cells, row, to + bytes);
+		rowrun_add(out->run, out->groups, number[r], length);
+	}
+}
+
+/* How many of the n rows split last are plain up to the first that is not:
+ * those are taken. */
+static size_t
+take_rows(struct rowquick *q, size_t n, const struct rowquick_out *out)
+{
+	bool inside = false;
+
+	q->batch++;
+	n = take_labels(q, n);
+	q->to = rowrun_reserve(out->run, n * q->fixed_bytes + COPY_BYTES, n);
+	n = begin_rows(q, n);
+	for (size_t i = 0; i < q->nnumber; i++) {
+		const struct number *c = &q->number[i];
+
+		n = c->single ? take_singles(q, c, n) : take_doubles(q, c, n);
+	}
+	/* Values and labels are noted only of rows that are kept. */
+	n = count_labels(q, out->classes, n);
+	for (size_t i = 0; i < q->ncategory; i++)
+		inside |= take_categories(q, &q->category[i], n);
+	take_split(q, n);
+	if (inside)
+		add_long_rows(q, n, out);
+	else
+		add_rows(q, n, out);
+	return n;
 }
 
 size_t
@@ -623,18 +760,19 @@ rowquick_take(struct rowquick *q, const char *p, size_t n,
 
 	*nline = 0;
 	for (;;) {
-		size_t at = 0, entry = 0, next;
+		size_t rows;
 
-		index_window(q, p + done, n - done);
-		while ((next = split_row(q, p + done, at, &entry)) > 0) {
-			if (!take_row(q, out))
-				return done + at;
-			at = next;
-			++*nline;
+		rowspan_open(&q->rows, p + done, n - done);
+		while ((rows = rowspan_next(&q->rows)) > 0) {
+			size_t took = take_rows(q, rows, out);
+
+			*nline += took;
+			if (took < rows)
+				return done + rowspan_row_at(&q->rows, took);
 		}
 		/* The row is not all in the window, or not plain. */
-		if (at == 0)
+		if (q->rows.at == 0)
 			return done;
-		done += at;
+		done += q->rows.at;
 	}
 }

@@ -64,11 +64,12 @@ rowrun_release(struct rowrun *r)
 	*r = (struct rowrun){0};
 }
 
-void
-rowrun_grow(struct rowrun *r, size_t n)
+char *
+rowrun_reserve(struct rowrun *r, size_t n, size_t nrow)
 {
 	strbuf_reserve(&r->rows, n);
-	mem_grow(&r->group, &r->cap, r->nrow + 1, sizeof(*r->group));
+	mem_grow(&r->group, &r->cap, r->nrow + nrow, sizeof(*r->group));
+	return r->rows.buf + r->rows.len;
 }
 
 /* n is at least ROW_MIN_BYTES. */

@@ -49,16 +49,9 @@ struct rowrun {
 
 void rowrun_reset(struct rowrun *r);
 void rowrun_release(struct rowrun *r);
-/* Makes room for n more bytes, and a row. */
-void rowrun_grow(struct rowrun *r, size_t n);
-static inline char *
-rowrun_reserve(struct rowrun *r, size_t n)
-{
-	if (r->rows.len + n >= r->rows.cap || r->nrow == r->cap)
-		rowrun_grow(r, n);
-	return r->rows.buf + r->rows.len;
-}
-/* The n bytes reserved last are a row of group g. */
+/* Room for n more bytes, of nrow rows. */
+char *rowrun_reserve(struct rowrun *r, size_t n, size_t nrow);
+/* The first n bytes of the room are a row of group g. */
 static inline void
 rowrun_add(struct rowrun *r, struct rowgroups *groups, uint32_t g, size_t n)
 {

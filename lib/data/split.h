@@ -49,11 +49,16 @@ struct split_identity {
 };
 void split_identity_begin(struct split_identity *id,
 			  const struct split_rule *rule);
+/* The length goes into the seed: one hash for each field. */
+static inline uint64_t
+split_identity_seed(uint64_t h, size_t n)
+{
+	return h ^ ((uint64_t)n + 1) * 0x9e3779b97f4a7c15u;
+}
 static inline void
 split_identity_add(struct split_identity *id, const void *p, size_t n)
 {
-	/* The length goes into the seed: one hash for each field. */
-	uint64_t seed = id->h ^ ((uint64_t)n + 1) * 0x9e3779b97f4a7c15u;
+	uint64_t seed = split_identity_seed(id->h, n);
 
 	id->h = hash64_seeded(n ? p : "", n, seed);
 }

@@ -28,13 +28,13 @@ struct valuecache {
 	size_t left; /* values put until it grows */
 };
 
-/* Of up to eight bytes all, which with n tell them apart; of more the ends,
- * and a hash of what is between. */
+/* Of up to eight bytes all, the first lowest, which with n tell them apart; of
+ * more the ends, and a hash of what is between. */
 static inline uint64_t
 valuecache_mix(const char *p, size_t n)
 {
-	uint64_t a, b;
-	uint32_t x, y;
+	const unsigned char *u = (const unsigned char *)p;
+	uint64_t a, b, mix = 0;
 
 	if (n > 8) {
 		memcpy(&a, p, 8);
@@ -43,16 +43,9 @@ valuecache_mix(const char *p, size_t n)
 			a ^= hash64(p + 8, n - 16);
 		return a ^ (b * UINT64_C(0x9e3779b97f4a7c15) >> 7) ^ b << 32;
 	}
-	if (n >= 4) {
-		memcpy(&x, p, 4);
-		memcpy(&y, p + n - 4, 4);
-		return (uint64_t)y << 32 | x;
-	}
-	if (n == 0)
-		return 0;
-	return (uint64_t)(unsigned char)p[0] << 16 |
-	       (uint64_t)(unsigned char)p[n >> 1] << 8 |
-	       (unsigned char)p[n - 1];
+	while (n-- > 0)
+		mix = mix << 8 | u[n];
+	return mix;
 }
 
 static inline struct value_slot *
