@@ -19,7 +19,7 @@
  * preconditioner is made (gram.h, precond.h); a pack into which a state was
  * loaded asks for them once more.
  *
- * The batch solvers serve other losses too: see poisson.h, huber.h and svm.h.
+ * The batch solvers serve other losses too: see glm_batch.h and svm.h.
  *
  * A lane's solver lives in the pack that update() is called on, made at its
  * first call; SAVE_STATE is to be taken from that pack.  A solver that ends

@@ -3,9 +3,8 @@
 #include <math.h>
 #include <string.h>
 #include "model/glm.h"
-#include "model/huber.h"
+#include "model/glm_batch.h"
 #include "model/mlp.h"
-#include "model/poisson.h"
 #include "model/quantile.h"
 #include "model/softmax.h"
 #include "model/svm.h"
