@@ -52,6 +52,8 @@ struct space {
 };
 
 #define SPACE_CONFIGS_MAX 100000
+#define SPACE_POINTS_MAX 1000 /* of a range */
+#define SPACE_POINTS_DEFAULT 5
 
 /* Adds one --param; EXIT_USAGE naming the option text: unknown names (did
  * you mean), values out of range, a name given twice. */
