@@ -65,13 +65,10 @@ begin_sim(struct plansim *ps, const struct cost_spec *s, const struct plan *p)
 static double
 wide_bound(const struct cost_spec *s, const struct plan *p)
 {
-	struct plan wide = *p; /* borrows all but the packs */
+	struct plan wide = plan_bare(p);
 	struct plansim ps;
 	struct sim_result r;
 
-	wide.set = NULL;
-	wide.split = NULL;
-	wide.nset = wide.nsplit = 0;
 	wide.pack_width = PACK_LANES_MAX;
 	plan_widest_packs(&wide);
 	begin_sim(&ps, s, &wide);
@@ -184,13 +181,10 @@ void
 cost_of(const struct cost_spec *s, const struct partition_spec *with,
 	struct cost *c)
 {
-	struct plan p = *s->plan; /* borrows all but partition and packs */
+	struct plan p = plan_bare(s->plan); /* but for the partition */
 	const struct plansim_rows rows = sim_rows(s);
 
 	partition_make(&p.partition, with, s->rows->all, s->rows->n);
-	p.set = NULL;
-	p.split = NULL;
-	p.nset = p.nsplit = 0;
 	groupweight_choose_of_rows(&p, &rows, s->memory_bytes);
 	cost_with(s, &p, c);
 	partition_release(&p.partition);

@@ -72,11 +72,8 @@ recut(const struct plan *p, const struct plansim_rows *rows,
       uint64_t group_rows)
 {
 	struct partition_spec with = p->partition.spec;
-	struct plan q = *p;
+	struct plan q = plan_bare(p);
 
-	q.set = NULL;
-	q.split = NULL;
-	q.nset = q.nsplit = 0;
 	with.group_rows = group_rows;
 	partition_make(&q.partition, &with, rows->all, rows->n);
 	return q;

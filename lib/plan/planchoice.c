@@ -80,18 +80,6 @@ same_packs(const struct plan *a, const struct plan *b)
 	return same;
 }
 
-/* The plan without packs, which it borrows all else of. */
-static struct plan
-bare(const struct plan *p)
-{
-	struct plan q = *p;
-
-	q.set = NULL;
-	q.split = NULL;
-	q.nset = q.nsplit = 0;
-	return q;
-}
-
 static void
 take_packs(struct plan *p, struct plan *from)
 {
@@ -116,7 +104,7 @@ fitting_budget(const struct choice *c)
 static void
 try_wish(struct choice *c, uint32_t (*packs)(void *, uint32_t, uint32_t))
 {
-	struct plan q = bare(c->plan);
+	struct plan q = plan_bare(c->plan);
 	struct plansim ps;
 	double sec;
 
@@ -143,7 +131,7 @@ try_wish(struct choice *c, uint32_t (*packs)(void *, uint32_t, uint32_t))
 static double
 least_work_sec(struct choice *c)
 {
-	struct plan q = bare(c->plan);
+	struct plan q = plan_bare(c->plan);
 	struct plansim ps;
 	struct sim_result r;
 
@@ -186,7 +174,7 @@ static bool
 try_swap(struct choice *c, uint32_t group, uint32_t packs)
 {
 	struct swap w = {c->plan, group, packs};
-	struct plan q = bare(c->plan);
+	struct plan q = plan_bare(c->plan);
 	struct plansim ps;
 	struct sim_result r;
 	uint64_t effort;

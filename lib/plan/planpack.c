@@ -250,6 +250,24 @@ find_split(struct splitting *s)
 		add_holder(s, pt->split[i].group);
 }
 
+static void
+forget_packs(struct plan *p)
+{
+	p->set = NULL;
+	p->split = NULL;
+	p->nset = p->nsplit = 0;
+	p->split_set = 0;
+}
+
+struct plan
+plan_bare(const struct plan *p)
+{
+	struct plan q = *p;
+
+	forget_packs(&q);
+	return q;
+}
+
 void
 plan_drop_packs(struct plan *p)
 {
@@ -257,10 +275,7 @@ plan_drop_packs(struct plan *p)
 		free(p->set[i].pack);
 	free(p->set);
 	free(p->split);
-	p->set = NULL;
-	p->split = NULL;
-	p->nset = p->nsplit = 0;
-	p->split_set = 0;
+	forget_packs(p);
 }
 
 void
@@ -349,11 +364,8 @@ plan_packs(const struct plan *p, uint32_t group, bool split, size_t *n)
 static struct plan
 plan_of_part(const struct plan *p, const struct plan_part *part)
 {
-	struct plan some = *p;
+	struct plan some = plan_bare(p);
 
-	some.set = NULL;
-	some.split = NULL;
-	some.nset = some.nsplit = 0;
 	some.space.nconfig = part->n;
 	some.space.config = xcalloc(part->n, sizeof(*some.space.config));
 	for (uint32_t i = 0; i < part->n; i++)

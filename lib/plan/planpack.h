@@ -16,6 +16,8 @@ struct pack_wish {
 void plan_make_packs_as(struct plan *p, const struct pack_wish *w);
 /* What plan_make_packs() wishes. */
 uint32_t plan_default_packs(const struct plan *p, uint32_t nholder);
+/* The plan without packs, which borrows all else of p. */
+struct plan plan_bare(const struct plan *p);
 /* Frees the sets and the list of split groups. */
 void plan_drop_packs(struct plan *p);
 /* Which set plan_packs() takes. */

@@ -135,12 +135,9 @@ struct plan_bounds
 plan_bounds(const struct plan *p, const struct schema *s,
 	    const struct index *ix)
 {
-	struct plan widest = *p;
+	struct plan widest = plan_bare(p);
 	struct plan_bounds b = {.packs_sec = bound(p, s, ix, false)};
 
-	widest.set = NULL;
-	widest.split = NULL;
-	widest.nset = widest.nsplit = 0;
 	plan_widest_packs(&widest);
 	b.widest_sec = bound(&widest, s, ix, true);
 	plan_drop_packs(&widest);
