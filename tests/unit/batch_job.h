@@ -21,7 +21,7 @@ struct job {
 	uint32_t epochs;
 	size_t holders; /* rows are cut into so many pieces */
 	struct view *view;
-	struct rows *train;
+	struct rows *train, *all;
 	struct rows *part[HOLDERS_MAX];
 	const struct pack_ops *ops;
 	struct pack *pack[HOLDERS_MAX]; /* [0] updates */
@@ -107,6 +107,8 @@ job_start(struct job *j)
 	    l->view_new(&j->toy->schema, &j->toy->facts, &j->config[0], &err);
 	j->train = l->rows_new(j->view, PART_TRAIN);
 	l->rows_add(j->train, &j->toy->block, 0, j->toy->block.nrow);
+	j->all = l->rows_new(j->view, -1);
+	l->rows_add(j->all, &j->toy->block, 0, j->toy->block.nrow);
 	for (size_t h = 0; h < j->holders; h++) {
 		j->part[h] = l->rows_new(j->view, PART_TRAIN);
 		l->rows_add(j->part[h], &j->toy->block, job_cut(j, h),
@@ -127,6 +129,7 @@ job_end(struct job *j)
 		j->ops->partial_free(j->partial[h]);
 	}
 	l->rows_free(j->train);
+	l->rows_free(j->all);
 	l->view_free(j->view);
 }
 
@@ -187,6 +190,15 @@ job_run(struct job *j)
 		;
 }
 
+/* Into sb, in place of what it holds. */
+static inline void
+job_save(const struct job *j, size_t lane, enum save_what what,
+	 struct strbuf *sb)
+{
+	strbuf_reset(sb);
+	j->ops->save(j->pack[0], lane, what, sb);
+}
+
 /* Lane i of a and lane k of b hold the same bytes. */
 static inline bool
 job_same(const struct job *a, size_t i, const struct job *b, size_t k,
@@ -195,14 +207,15 @@ job_same(const struct job *a, size_t i, const struct job *b, size_t k,
 	struct strbuf x = STRBUF_INIT, y = STRBUF_INIT;
 	bool equal;
 
-	a->ops->save(a->pack[0], i, what, &x);
-	b->ops->save(b->pack[0], k, what, &y);
+	job_save(a, i, what, &x);
+	job_save(b, k, what, &y);
 	equal = x.len == y.len && memcmp(x.buf, y.buf, x.len) == 0;
 	strbuf_release(&x);
 	strbuf_release(&y);
 	return equal;
 }
 
+/* From its bytes, of which all are needed. */
 static inline struct model *
 job_model(const struct job *j, size_t lane)
 {
@@ -213,6 +226,8 @@ job_model(const struct job *j, size_t lane)
 	j->ops->save(j->pack[0], lane, SAVE_MODEL, &sb);
 	m = j->learner->model_load(j->view, sb.buf, sb.len, &err);
 	CHECK(m != NULL);
+	CHECK(!j->learner->model_load(j->view, sb.buf, sb.len - 1, &err));
+	CHECK_INT(err.code, EXIT_CORRUPT);
 	strbuf_release(&sb);
 	return m;
 }
@@ -304,8 +319,7 @@ job_state_goes_on(struct job *a)
 			b.config[i] = c[n - 1 - i];
 		p = job_pack(&b);
 		for (size_t i = 0; i < n; i++) {
-			strbuf_reset(&sb);
-			b.ops->save(b.pack[0], i, SAVE_STATE, &sb);
+			job_save(&b, i, SAVE_STATE, &sb);
 			CHECK_INT(
 			    b.ops->load_state(p, n - 1 - i, sb.buf, sb.len), 0);
 		}

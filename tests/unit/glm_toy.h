@@ -159,6 +159,25 @@ toy_sparse_facts(struct toy *t, size_t i)
 		f->sm2[k] -= n * f->smean[k] * f->smean[k];
 }
 
+/* Into facts that are zero. */
+static inline void
+toy_feature_facts(struct toy *t)
+{
+	for (size_t i = 0; i < t->schema.nfeature; i++)
+		switch (t->schema.feature[i].kind) {
+		case FEATURE_F32:
+		case FEATURE_F64:
+			toy_numeric_facts(t, i);
+			break;
+		case FEATURE_CATEGORY:
+			toy_category_facts(t, i);
+			break;
+		case FEATURE_SPARSE:
+			toy_sparse_facts(t, i);
+			break;
+		}
+}
+
 /* Facts of the block's training rows; dictionaries were made before. */
 static inline void
 toy_facts(struct toy *t)
@@ -184,22 +203,31 @@ toy_facts(struct toy *t)
 			f->class_weight[y > 0] += w;
 		}
 	}
-	for (size_t i = 0; i < t->schema.nfeature; i++)
-		switch (t->schema.feature[i].kind) {
-		case FEATURE_F32:
-		case FEATURE_F64:
-			toy_numeric_facts(t, i);
-			break;
-		case FEATURE_CATEGORY:
-			toy_category_facts(t, i);
-			break;
-		case FEATURE_SPARSE:
-			toy_sparse_facts(t, i);
-			break;
-		}
+	toy_feature_facts(t);
 }
 
-/* Facts once more, after rows were changed; no sparse features. */
+static inline void
+toy_clear_features(struct toy *t)
+{
+	for (size_t i = 0; i < t->schema.nfeature; i++) {
+		struct feature_facts *x = &t->facts.feature[i];
+
+		x->present = x->missing = 0;
+		x->mean = x->m2 = 0;
+		if (x->nvalue)
+			memset(x->count, 0, x->nvalue * sizeof *x->count);
+	}
+}
+
+/* Facts of features once more, after rows were changed; none is sparse. */
+static inline void
+toy_refresh_features(struct toy *t)
+{
+	toy_clear_features(t);
+	toy_feature_facts(t);
+}
+
+/* All facts once more; labels are of two classes, or numbers. */
 static inline void
 toy_refresh(struct toy *t)
 {
@@ -209,14 +237,7 @@ toy_refresh(struct toy *t)
 	memset(f->class_rows, 0, 16);
 	memset(f->class_weight, 0, 16);
 	f->weight_sum = f->weight_max = f->label_sum = f->label_max_abs = 0;
-	for (size_t i = 0; i < t->schema.nfeature; i++) {
-		struct feature_facts *x = &f->feature[i];
-
-		x->present = x->missing = 0;
-		x->mean = x->m2 = 0;
-		if (x->nvalue)
-			memset(x->count, 0, x->nvalue * sizeof *x->count);
-	}
+	toy_clear_features(t);
 	toy_facts(t);
 }
 

@@ -1,51 +1,22 @@
-#include "check.h"
-
-#include "glm_toy.h"
 #include "base/fmath.h"
+#include "batch_job.h"
 #include "model/glm.h"
 #include "model/glm_kernel.h"
-#include "model/glm_view.h"
 #include "model/metric.h"
-
-/* --- a pack and its rows, driven as a runner would --- */
-
-#define HOLDERS_MAX 5
-
-struct job {
-	const struct learner *learner;
-	struct toy *toy;
-	struct config config[PACK_LANES_MAX];
-	size_t n; /* lanes */
-	uint32_t epochs;
-	size_t holders; /* rows are cut into so many pieces */
-	struct view *view;
-	struct rows *train, *all;
-	struct rows *part[HOLDERS_MAX];
-	const struct pack_ops *ops;
-	struct pack *pack[HOLDERS_MAX]; /* [0] updates */
-	struct partial *partial[HOLDERS_MAX];
-	struct lane_report report[PACK_LANES_MAX];
-	uint32_t passes, repeats;
-};
 
 static const double l2_grid[PACK_LANES_MAX] = {
     1e-4, 1e-1, 1e-8, 1e-2, 3e-3, 1, 1e-6, 1e-3,
     1e-5, 1e-7, 3e-1, 3e-2, 0,	  2, 3e-4, 3e-5};
 
 static void
-job_init(struct job *j, struct toy *t, size_t n, size_t holders)
+glm_job(struct job *j, struct toy *t, size_t n, size_t holders)
 {
-	memset(j, 0, sizeof *j);
-	j->learner = learner_by_name(t->schema.task == TASK_BINARY ? "logistic"
-								   : "linear");
-	j->toy = t;
-	j->n = n;
+	job_init(j, t->schema.task == TASK_BINARY ? "logistic" : "linear", t,
+		 n);
 	j->holders = holders;
-	j->epochs = 1000;
 	for (size_t i = 0; i < n; i++) {
-		j->config[i] = learner_defaults(j->learner);
 		j->config[i].value[GLM_L2] = l2_grid[i];
-		j->config[i].value[GLM_TOLERANCE] = 1e-8;
+		j->config[i].value[GLM_L1] = 0;
 	}
 }
 
@@ -55,150 +26,6 @@ job_single(struct job *j)
 {
 	for (size_t i = 0; i < j->n; i++)
 		j->config[i].value[GLM_TOLERANCE] = 1e-4;
-}
-
-/* Cuts anywhere, an empty piece too. */
-static uint32_t
-cut(const struct job *j, size_t h)
-{
-	uint32_t n = j->toy->block.nrow;
-
-	if (h == 0 || h == j->holders)
-		return h ? n : 0;
-	return h == 2 ? cut(j, 1) : (uint32_t)(n * (h - 0.37) / j->holders);
-}
-
-static struct pack *
-new_pack(struct job *j)
-{
-	struct pack_spec spec = {.learner = j->learner,
-				 .schema = &j->toy->schema,
-				 .facts = &j->toy->facts,
-				 .view = j->view,
-				 .n = j->n,
-				 .epochs = j->epochs};
-	struct error err = ERROR_NONE;
-
-	for (size_t i = 0; i < j->n; i++)
-		spec.config[i] = &j->config[i];
-	j->ops = j->learner->ops(&j->config[0]);
-	return j->ops->create(&spec, &err);
-}
-
-static void
-job_start(struct job *j)
-{
-	const struct learner *l = j->learner;
-	struct error err = ERROR_NONE;
-
-	j->view =
-	    l->view_new(&j->toy->schema, &j->toy->facts, &j->config[0], &err);
-	j->train = l->rows_new(j->view, PART_TRAIN);
-	l->rows_add(j->train, &j->toy->block, 0, j->toy->block.nrow);
-	j->all = l->rows_new(j->view, -1);
-	l->rows_add(j->all, &j->toy->block, 0, j->toy->block.nrow);
-	for (size_t h = 0; h < j->holders; h++) {
-		j->part[h] = l->rows_new(j->view, PART_TRAIN);
-		l->rows_add(j->part[h], &j->toy->block, cut(j, h),
-			    cut(j, h + 1));
-		j->pack[h] = new_pack(j);
-		j->partial[h] = j->ops->partial_new(j->pack[h]);
-	}
-}
-
-static void
-job_end(struct job *j)
-{
-	const struct learner *l = j->learner;
-
-	for (size_t h = 0; h < j->holders; h++) {
-		l->rows_free(j->part[h]);
-		j->ops->free(j->pack[h]);
-		j->ops->partial_free(j->partial[h]);
-	}
-	l->rows_free(j->train);
-	l->rows_free(j->all);
-	l->view_free(j->view);
-}
-
-/* The point to the others, and their partials back, as bytes. */
-static void
-exchange(struct job *j, size_t h, bool point)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct cursor c;
-
-	if (point)
-		j->ops->point_put(j->pack[0], &sb);
-	else
-		j->ops->partial_put(j->partial[h], &sb);
-	c = cursor_of(sb.buf, sb.len);
-	if (point) {
-		CHECK_INT(j->ops->point_get(j->pack[h], &c), 0);
-	} else {
-		struct partial *t = j->ops->partial_new(j->pack[0]);
-
-		CHECK_INT(j->ops->partial_get(t, &c), 0);
-		j->ops->merge(j->partial[0], t);
-		j->ops->partial_free(t);
-	}
-	CHECK(cursor_done(&c));
-	strbuf_release(&sb);
-}
-
-/* One pass and update; true while a lane wants another. */
-static bool
-job_pass(struct job *j)
-{
-	bool more = false;
-
-	for (size_t h = 0; h < j->holders; h++) {
-		if (h > 0)
-			exchange(j, h, true);
-		j->ops->partial_reset(j->partial[h]);
-		j->ops->accumulate(j->pack[h], j->part[h], j->partial[h]);
-	}
-	for (size_t h = j->holders; h-- > 1;) /* last first */
-		exchange(j, h, false);
-	j->ops->update(j->pack[0], j->partial[0], j->report);
-	j->passes++;
-	for (size_t i = 0; i < j->ops->width(j->pack[0]); i++) {
-		more |= j->report[i].status == LANE_STEP;
-		j->repeats +=
-		    j->report[i].status == LANE_STEP && !j->report[i].counted;
-	}
-	return more;
-}
-
-static void
-job_run(struct job *j)
-{
-	job_start(j);
-	while (job_pass(j))
-		;
-}
-
-static void
-saved(const struct job *j, size_t lane, enum save_what what, struct strbuf *sb)
-{
-	strbuf_reset(sb);
-	j->ops->save(j->pack[0], lane, what, sb);
-}
-
-/* Lane i of a and lane k of b hold the same bytes. */
-static bool
-same(const struct job *a, size_t i, const struct job *b, size_t k,
-     enum save_what what)
-{
-	struct strbuf x = STRBUF_INIT, y = STRBUF_INIT;
-	bool equal;
-
-	saved(a, i, what, &x);
-	saved(b, k, what, &y);
-	equal = x.len == y.len && memcmp(x.buf, y.buf, x.len) == 0;
-	strbuf_release(&x);
-	strbuf_release(&y);
-	return equal;
 }
 
 /* Data on which sums in plain doubles depend on the order of the rows. */
@@ -269,7 +96,7 @@ plain_sums_depend_on_cuts(void)
 	double *w, *grid, *one, *cutted, zero = 0, lone = 0, lcut = 0;
 
 	toy_random(&t, &o);
-	job_init(&j, &t, 1, 3);
+	glm_job(&j, &t, 1, 3);
 	job_start(&j);
 	slots = j.view->d + 2;
 	w = xaligned(slots, 8);
@@ -306,8 +133,8 @@ cuts_do_not_matter(const struct toy_random *o, bool single)
 	struct toy t;
 
 	toy_random(&t, o);
-	job_init(&a, &t, 6, 1);
-	job_init(&b, &t, 6, 5);
+	glm_job(&a, &t, 6, 1);
+	glm_job(&b, &t, 6, 5);
 	if (single) {
 		job_single(&a);
 		job_single(&b);
@@ -320,7 +147,7 @@ cuts_do_not_matter(const struct toy_random *o, bool single)
 		job_pass(&a);
 		job_pass(&b);
 		for (size_t i = 0; i < 6; i++) {
-			CHECK(same(&a, i, &b, i, SAVE_STATE));
+			CHECK(job_same(&a, i, &b, i, SAVE_STATE));
 			CHECK_INT(a.report[i].status, b.report[i].status);
 			if (!isnan(a.report[i].objective))
 				CHECK_BITS(a.report[i].objective,
@@ -367,7 +194,7 @@ merging_is_accumulating(void)
 	struct toy t;
 
 	toy_random(&t, &o);
-	job_init(&j, &t, 3, 4);
+	glm_job(&j, &t, 3, 4);
 	job_start(&j);
 	whole = j.ops->partial_new(j.pack[0]);
 	for (int k = 0; k < 3; k++) {
@@ -395,7 +222,7 @@ width_does_not_matter_to(const struct toy_random *o, bool single)
 	struct toy t;
 
 	toy_random(&t, o);
-	job_init(&all, &t, 16, 1);
+	glm_job(&all, &t, 16, 1);
 	if (single)
 		job_single(&all);
 	all.config[3].value[GLM_L1] = 1e-3;
@@ -405,14 +232,14 @@ width_does_not_matter_to(const struct toy_random *o, bool single)
 	for (size_t n = 1; n <= 15; n++) {
 		size_t first = 16 - n < 3 ? 16 - n : 3;
 
-		job_init(&some, &t, n, 1);
+		glm_job(&some, &t, n, 1);
 		for (size_t i = 0; i < n; i++)
 			some.config[i] = all.config[first + i];
 		job_start(&some);
 		for (int k = 0; k < 10; k++)
 			job_pass(&some);
 		for (size_t i = 0; i < n; i++)
-			CHECK(same(&some, i, &all, first + i, SAVE_STATE));
+			CHECK(job_same(&some, i, &all, first + i, SAVE_STATE));
 		job_end(&some);
 	}
 	job_end(&all);
@@ -440,7 +267,7 @@ isa_does_not_matter_to(const struct toy_random *o, bool single)
 
 		toy_random(&t, o);
 		set_isa("base");
-		job_init(&a, &t, n, 1);
+		glm_job(&a, &t, n, 1);
 		if (single)
 			job_single(&a);
 		job_start(&a);
@@ -449,14 +276,14 @@ isa_does_not_matter_to(const struct toy_random *o, bool single)
 			job_pass(&a);
 		for (size_t i = 1; i < 3; i++) {
 			set_isa(isa[i]);
-			job_init(&b, &t, n, 1);
+			glm_job(&b, &t, n, 1);
 			if (single)
 				job_single(&b);
 			job_start(&b);
 			for (int k = 0; k < 8; k++)
 				job_pass(&b);
 			for (size_t k = 0; k < n; k++)
-				CHECK(same(&a, k, &b, k, SAVE_STATE));
+				CHECK(job_same(&a, k, &b, k, SAVE_STATE));
 			job_end(&b);
 		}
 		job_end(&a);
@@ -509,7 +336,7 @@ gradient_is_of_the_loss(enum task task)
 	double *w, *g, *base, loss = 0;
 
 	toy_random(&t, &o);
-	job_init(&j, &t, 1, 1);
+	glm_job(&j, &t, 1, 1);
 	job_start(&j);
 	w = xaligned(j.view->d + 2, 8);
 	g = xaligned(j.view->d + 2, 8);
@@ -560,10 +387,10 @@ bound_repeats_do_not_count(void)
 	struct toy t;
 
 	toy_random(&t, &o);
-	job_init(&a, &t, 4, 2);
+	glm_job(&a, &t, 4, 2);
 	job_run(&a);
 	t.facts.label_max_abs = 1e-6;
-	job_init(&b, &t, 4, 2);
+	glm_job(&b, &t, 4, 2);
 	job_run(&b);
 	CHECK_INT(a.repeats, 0);
 	CHECK_INT(b.repeats, 4);
@@ -590,7 +417,7 @@ overflow_diverges(void)
 	t.block.label[50] = 1e200;
 	t.facts.label_max_abs = 1e200;
 	t.facts.label_sum = 1e200;
-	job_init(&j, &t, 2, 1);
+	glm_job(&j, &t, 2, 1);
 	job_run(&j);
 	CHECK_INT(j.report[0].status, LANE_DIVERGED);
 	CHECK_STR(j.report[0].reason, "not finite");
@@ -612,7 +439,7 @@ huge_numbers_diverge(void)
 	for (uint32_t r = 0; r < o.nrow; r++)
 		t.block.column[3].f64[r] *= 0x1p600;
 	toy_refresh(&t);
-	job_init(&j, &t, 2, 1);
+	glm_job(&j, &t, 2, 1);
 	j.config[0].value[GLM_STANDARDIZE] = 0;
 	j.config[1].value[GLM_STANDARDIZE] = 0;
 	job_run(&j);
@@ -631,7 +458,7 @@ no_rows_diverges(void)
 	struct toy t;
 
 	toy_random(&t, &o);
-	job_init(&j, &t, 2, 1);
+	glm_job(&j, &t, 2, 1);
 	job_run(&j);
 	CHECK_INT(j.report[0].status, LANE_DIVERGED);
 	CHECK_STR(j.report[0].reason, "no training rows");
@@ -648,7 +475,7 @@ epochs_cap(void)
 	struct toy t;
 
 	toy_random(&t, &o);
-	job_init(&j, &t, 3, 1);
+	glm_job(&j, &t, 3, 1);
 	j.epochs = 3;
 	job_run(&j);
 	for (size_t i = 0; i < 3; i++) {
@@ -672,11 +499,11 @@ state_goes_on(void)
 	struct toy t;
 
 	toy_random(&t, &o);
-	job_init(&a, &t, 3, 1);
+	glm_job(&a, &t, 3, 1);
 	a.epochs = 40;
 	a.config[1].value[GLM_L1] = 0.01;
 	job_run(&a);
-	job_init(&b, &t, 3, 1);
+	glm_job(&b, &t, 3, 1);
 	b.epochs = 40;
 	for (size_t i = 0; i < 3; i++)
 		b.config[i] = a.config[i];
@@ -687,9 +514,9 @@ state_goes_on(void)
 
 		b.config[0] = b.config[2];
 		b.config[2] = swap;
-		p = new_pack(&b);
+		p = job_pack(&b);
 		for (size_t i = 0; i < 3; i++) {
-			saved(&b, i, SAVE_STATE, &sb);
+			job_save(&b, i, SAVE_STATE, &sb);
 			CHECK_INT(b.ops->load_state(p, 2 - i, sb.buf, sb.len),
 				  0);
 		}
@@ -699,7 +526,7 @@ state_goes_on(void)
 	for (size_t i = 0; i < 3; i++) {
 		size_t k = b.config[0].value[GLM_L2] == l2_grid[0] ? i : 2 - i;
 
-		CHECK(same(&a, i, &b, k, SAVE_STATE));
+		CHECK(job_same(&a, i, &b, k, SAVE_STATE));
 	}
 	for (size_t n = 0; n < sb.len; n += 11)
 		CHECK_INT(b.ops->load_state(b.pack[0], 0, sb.buf, n), -1);
@@ -718,8 +545,8 @@ repack_keeps_the_rest(void)
 	struct toy t;
 
 	toy_random(&t, &o);
-	job_init(&a, &t, 5, 1);
-	job_init(&b, &t, 5, 1);
+	glm_job(&a, &t, 5, 1);
+	glm_job(&b, &t, 5, 1);
 	job_start(&a);
 	job_start(&b);
 	for (int k = 0; k < 10; k++) {
@@ -732,31 +559,15 @@ repack_keeps_the_rest(void)
 		}
 	}
 	CHECK_INT(b.ops->width(b.pack[0]), 3);
-	CHECK(same(&a, 1, &b, 0, SAVE_STATE));
-	CHECK(same(&a, 3, &b, 1, SAVE_STATE));
-	CHECK(same(&a, 4, &b, 2, SAVE_STATE));
+	CHECK(job_same(&a, 1, &b, 0, SAVE_STATE));
+	CHECK(job_same(&a, 3, &b, 1, SAVE_STATE));
+	CHECK(job_same(&a, 4, &b, 2, SAVE_STATE));
 	job_end(&a);
 	job_end(&b);
 	toy_release(&t);
 }
 
 /* --- scoring --- */
-
-static struct model *
-load_model(const struct job *j, size_t lane)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct error err = ERROR_NONE;
-	struct model *m;
-
-	saved(j, lane, SAVE_MODEL, &sb);
-	m = j->learner->model_load(j->view, sb.buf, sb.len, &err);
-	CHECK(m);
-	CHECK(!j->learner->model_load(j->view, sb.buf, sb.len - 1, &err));
-	CHECK_INT(err.code, EXIT_CORRUPT);
-	strbuf_release(&sb);
-	return m;
-}
 
 static void
 predict_is_what_was_scored(void)
@@ -774,13 +585,13 @@ predict_is_what_was_scored(void)
 	struct toy t;
 
 	toy_random(&t, &o);
-	job_init(&j, &t, 5, 1);
+	glm_job(&j, &t, 5, 1);
 	job_run(&j);
 	for (size_t i = 0; i < 5; i++)
 		scored[i] = metric_new(TASK_BINARY, 2, METRIC_FULL);
 	j.ops->evaluate(j.pack[0], j.all, scored);
 	for (size_t i = 0; i < 5; i++) {
-		struct model *m = load_model(&j, i);
+		struct model *m = job_model(&j, i);
 
 		metric_reset(again);
 		j.learner->predict(m, j.all, false, p);
@@ -854,10 +665,10 @@ coefficients_are_raw(void)
 		size_t n;
 
 		toy_random(&t, &o);
-		job_init(&j, &t, 1, 1);
+		glm_job(&j, &t, 1, 1);
 		j.config[0].value[GLM_STANDARDIZE] = standardize;
 		job_run(&j);
-		m = load_model(&j, 0);
+		m = job_model(&j, 0);
 		c = j.learner->coefficients(m, &a, &n);
 		CHECK_INT(n, j.view->d + 1);
 		CHECK_STR(c[0].name, "(intercept)");
@@ -917,8 +728,8 @@ row_weights_are_copies(void)
 	}
 	toy_refresh(&t);
 	toy_refresh(&u);
-	job_init(&a, &t, 2, 1);
-	job_init(&b, &u, 2, 1);
+	glm_job(&a, &t, 2, 1);
+	glm_job(&b, &u, 2, 1);
 	a.config[0].value[GLM_STANDARDIZE] = 0;
 	a.config[1].value[GLM_STANDARDIZE] = 0;
 	b.config[0].value[GLM_STANDARDIZE] = 0;
@@ -950,7 +761,7 @@ one_class_stays_finite(void)
 		t.block.label[r] = 1;
 	t.facts.class_weight[1] += t.facts.class_weight[0];
 	t.facts.class_weight[0] = 0;
-	job_init(&j, &t, 2, 1);
+	glm_job(&j, &t, 2, 1);
 	j.epochs = 50;
 	job_run(&j);
 	for (size_t i = 0; i < 2; i++) {
@@ -974,7 +785,7 @@ no_features_is_the_prior(void)
 		t.block.split[r] = 200;
 	}
 	toy_facts(&t);
-	job_init(&j, &t, 2, 1);
+	glm_job(&j, &t, 2, 1);
 	job_run(&j);
 	CHECK_INT(j.report[0].status, LANE_CONVERGED);
 	CHECK_NEAR(j.report[0].objective, -0.2 * log(0.2) - 0.8 * log(0.8),
@@ -997,10 +808,10 @@ defaults_are_near_the_optimum(void)
 	struct toy t;
 
 	toy_random(&t, &o);
-	job_init(&a, &t, 16, 1);
+	glm_job(&a, &t, 16, 1);
 	job_single(&a);
 	job_run(&a);
-	job_init(&b, &t, 16, 1);
+	glm_job(&b, &t, 16, 1);
 	for (size_t i = 0; i < 16; i++)
 		b.config[i].value[GLM_TOLERANCE] = 1e-11;
 	job_run(&b);
@@ -1141,7 +952,7 @@ check_oracle(const struct oracle *o)
 
 	if (!oracle_data(&t, o))
 		return;
-	job_init(&j, &t, 1, 1);
+	glm_job(&j, &t, 1, 1);
 	j.config[0].value[GLM_L1] = o->l1;
 	j.config[0].value[GLM_L2] = o->l2;
 	j.config[0].value[GLM_STANDARDIZE] = 0;
@@ -1150,7 +961,7 @@ check_oracle(const struct oracle *o)
 	CHECK_INT(j.report[0].status, LANE_CONVERGED);
 	CHECK(fabs(j.report[0].objective - o->objective) <=
 	      (o->l1 > 0 ? 1e-7 : 1e-9) * o->objective);
-	m = load_model(&j, 0);
+	m = job_model(&j, 0);
 	c = j.learner->coefficients(m, &a, &n);
 	CHECK_NEAR(c[0].weight, o->intercept, 1e-5);
 	for (int k = 0; k < 5; k++)
@@ -1182,7 +993,7 @@ count_right(const char *train, const char *test, double l2, bool intercept,
 		return;
 	}
 	toy_libsvm(&u, test, TASK_BINARY, t.facts.feature[0].nvalue);
-	job_init(&j, &t, 1, 1);
+	glm_job(&j, &t, 1, 1);
 	j.config[0].value[GLM_L2] = l2;
 	j.config[0].value[GLM_STANDARDIZE] = 0;
 	j.config[0].value[GLM_INTERCEPT] = intercept;

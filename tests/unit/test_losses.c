@@ -1,9 +1,8 @@
 /* The losses that the batch solvers take, each against its textbook. */
 
-#include "batch_job.h"
 #include "model/glm_kernel.h"
 #include "model/metric.h"
-#include "sparse_minimum.h"
+#include "textbook.h"
 
 static const struct loss_case {
 	const char *learner;
@@ -56,49 +55,19 @@ case_job(struct job *j, const struct loss_case *c, struct toy *t, size_t n)
 /* --- the textbook --- */
 
 struct textbook {
-	size_t n, p; /* rows, variables; the intercept is the last */
-	long double *x, *y, *weight, *offset;
-	long double l2, delta, mass;
+	struct textbook_rows rows;
+	long double l2, delta;
 	enum loss kind;
 };
 
 static struct textbook
 textbook_of(const struct job *j, const struct loss_case *c)
 {
-	const struct rows *r = j->train;
-	const struct view *v = r->view;
-	struct textbook b = {.n = r->n, .p = v->d + 1, .kind = c->kind};
+	struct textbook b = {.rows = textbook_rows_of(j), .kind = c->kind};
 
-	b.x = calloc(b.n * b.p, sizeof *b.x);
-	b.y = calloc(b.n, sizeof *b.y);
-	b.weight = calloc(b.n, sizeof *b.weight);
-	b.offset = calloc(b.n, sizeof *b.offset);
 	b.l2 = job_get(j, 0, "l2");
 	b.delta = c->kind == LOSS_HUBER ? job_get(j, 0, "delta") : 0;
-	for (size_t i = 0; i < b.n; i++) {
-		long double *x = b.x + i * b.p;
-
-		b.y[i] = r->label[i];
-		b.weight[i] = r->weight[i];
-		b.offset[i] = r->offset ? r->offset[i] : 0;
-		b.mass += r->weight[i];
-		for (size_t k = 0; k < v->nhot; k++)
-			if (r->hot16[i * v->nhot + k] < v->d)
-				x[r->hot16[i * v->nhot + k]] += 1;
-		for (size_t k = 0; k < v->nnum; k++)
-			x[v->num[k]] += r->num[i * v->nnum + k];
-		x[v->d] = 1;
-	}
 	return b;
-}
-
-static void
-textbook_release(struct textbook *b)
-{
-	free(b->x);
-	free(b->y);
-	free(b->weight);
-	free(b->offset);
 }
 
 /* Loss of a row, its slope and curvature by z. */
@@ -140,82 +109,53 @@ row_loss(const struct textbook *b, long double z, long double y,
 
 /* The objective at w, and if asked for gradient [p] and Hessian [p][p]. */
 static long double
-textbook_objective(const struct textbook *b, const long double *w,
-		   long double *g, long double *h)
+textbook_objective(const void *of, const long double *w, long double *g,
+		   long double *h)
 {
+	const struct textbook *b = of;
+	const struct textbook_rows *r = &b->rows;
 	long double f = 0;
-	size_t p = b->p;
+	size_t p = r->p;
 
 	for (size_t k = 0; g && k < p; k++)
 		g[k] = k + 1 < p ? b->l2 * w[k] : 0;
 	for (size_t k = 0; h && k < p * p; k++)
 		h[k] = k % (p + 1) == 0 ? b->l2 + 1e-15L : 0;
-	for (size_t i = 0; i < b->n; i++) {
-		const long double *x = b->x + i * p;
-		long double z = b->offset[i], slope, curvature,
-			    of = b->weight[i] / b->mass;
+	for (size_t i = 0; i < r->n; i++) {
+		const long double *x = r->x + i * p;
+		long double z = r->offset[i], slope, curvature,
+			    share = r->weight[i] / r->mass;
 
 		for (size_t k = 0; k < p; k++)
 			z += x[k] * w[k];
-		f += of * row_loss(b, z, b->y[i], &slope, &curvature);
+		f += share * row_loss(b, z, r->y[i], &slope, &curvature);
 		for (size_t k = 0; g && k < p; k++)
-			g[k] += of * slope * x[k];
+			g[k] += share * slope * x[k];
 		for (size_t k = 0; h && k < p; k++)
 			for (size_t l = 0; l < p; l++)
-				h[k * p + l] += of * curvature * x[k] * x[l];
+				h[k * p + l] += share * curvature * x[k] * x[l];
 	}
 	for (size_t k = 0; k + 1 < p; k++)
 		f += b->l2 / 2 * w[k] * w[k];
 	return f;
 }
 
-/* d = -h^-1 g, by Gauss without pivots; h is lost. */
-static void
-newton_step(size_t p, long double *h, const long double *g, long double *d)
+static struct convex_problem
+problem(const struct textbook *b, double l1)
 {
-	for (size_t k = 0; k < p; k++)
-		d[k] = -g[k];
-	for (size_t k = 0; k < p; k++)
-		for (size_t i = k + 1; i < p; i++) {
-			long double m = h[i * p + k] / h[k * p + k];
-
-			for (size_t l = k; l < p; l++)
-				h[i * p + l] -= m * h[k * p + l];
-			d[i] -= m * d[k];
-		}
-	for (size_t k = p; k-- > 0;) {
-		for (size_t l = k + 1; l < p; l++)
-			d[k] -= h[k * p + l] * d[l];
-		d[k] /= h[k * p + k];
-	}
+	return (struct convex_problem){textbook_objective, b, b->rows.p, 1, l1};
 }
 
-/* The least objective, by Newton's method with halved steps. */
-static long double
-textbook_minimum(const struct textbook *b)
+/* The least objective of a job without l1. */
+static double
+least_of(const struct job *j, const struct loss_case *c)
 {
-	size_t p = b->p;
-	long double *w = calloc(4 * p + p * p, sizeof *w);
-	long double *g = w + p, *d = g + p, *to = d + p, *h = to + p;
-	long double f = textbook_objective(b, w, g, h), lower = f;
+	struct textbook b = textbook_of(j, c);
+	struct convex_problem p = problem(&b, 0);
+	double least = (double)convex_minimum(&p);
 
-	for (int k = 0; k < 500; k++) {
-		long double t = 1;
-
-		newton_step(p, h, g, d);
-		do {
-			for (size_t i = 0; i < p; i++)
-				to[i] = w[i] + t * d[i];
-			lower = textbook_objective(b, to, NULL, NULL);
-			t /= 2;
-		} while (!(lower < f) && t > 1e-25L);
-		if (!(lower < f))
-			break;
-		memcpy(w, to, p * sizeof *w);
-		f = textbook_objective(b, w, g, h);
-	}
-	free(w);
-	return f;
+	textbook_rows_release(&b.rows);
+	return least;
 }
 
 /* --- tests --- */
@@ -284,16 +224,16 @@ gradients(void)
 		job_set(&j, 0, "l2", 0);
 		job_start(&j);
 		b = textbook_of(&j, &cases[k]);
-		w = xaligned(b.p + 1, sizeof *w);
-		g = xaligned(b.p + 1, sizeof *g);
-		x = calloc(b.p, sizeof *x);
-		for (size_t i = 0; i < b.p; i++)
+		w = xaligned(b.rows.p + 1, sizeof *w);
+		g = xaligned(b.rows.p + 1, sizeof *g);
+		x = calloc(b.rows.p, sizeof *x);
+		for (size_t i = 0; i < b.rows.p; i++)
 			x[i] = w[i] = 2 * rng_unit(3, i, 0, 0) - 1;
 		plain_sums(&j, &cases[k], w, g, &loss);
-		CHECK_NEAR(loss / (double)b.mass,
+		CHECK_NEAR(loss / (double)b.rows.mass,
 			   (double)textbook_objective(&b, x, NULL, NULL),
 			   1e-13);
-		for (size_t i = 0; i < b.p; i++) {
+		for (size_t i = 0; i < b.rows.p; i++) {
 			long double at = x[i], up, down;
 
 			x[i] = at + h;
@@ -301,13 +241,13 @@ gradients(void)
 			x[i] = at - h;
 			down = textbook_objective(&b, x, NULL, NULL);
 			x[i] = at;
-			CHECK_NEAR(g[i] / (double)b.mass,
+			CHECK_NEAR(g[i] / (double)b.rows.mass,
 				   (double)((up - down) / (2 * h)), 1e-7);
 		}
 		free(w);
 		free(g);
 		free(x);
-		textbook_release(&b);
+		textbook_rows_release(&b.rows);
 		job_end(&j);
 		toy_release(&t);
 	}
@@ -324,7 +264,7 @@ optima(void)
 		struct toy t;
 		struct job j;
 		long double *x;
-		double least, *w;
+		double least;
 
 		case_toy(&t, c, plain);
 		case_job(&j, c, &t, 1);
@@ -332,91 +272,33 @@ optima(void)
 		job_set(&j, 0, "tolerance", 1e-12);
 		job_run(&j);
 		CHECK_INT(j.report[0].status, LANE_CONVERGED);
+		least = least_of(&j, c);
 		b = textbook_of(&j, c);
-		least = (double)textbook_minimum(&b);
-		w = job_weights(&j, 0, b.p);
-		x = calloc(b.p, sizeof *x);
-		for (size_t i = 0; i < b.p; i++)
-			x[i] = w[i];
+		x = textbook_weights(&j, 0, b.rows.p);
 		/* That of poisson is near 0, of terms about 1. */
 		CHECK_NEAR(j.report[0].objective, least, 1e-9 * fabs(least));
 		CHECK_NEAR((double)textbook_objective(&b, x, NULL, NULL), least,
 			   1e-14);
-		free(w);
 		free(x);
-		textbook_release(&b);
+		textbook_rows_release(&b.rows);
 		job_end(&j);
 		toy_release(&t);
 	}
 }
 
-/* Under l1: where a weight is 0 the slope is no steeper than l1, elsewhere
- * the slopes cancel. */
+/* Under l1: slopes at the end, and objectives against Newton's method on the
+ * same support. */
 static void
 sparse_optima(void)
-{
-	for (size_t k = 0; k < CASES; k++) {
-		struct textbook b;
-		struct toy t;
-		struct job j;
-		long double *x, *g;
-		double *w, l1 = 0.02;
-		size_t zeros = 0;
-
-		case_toy(&t, &cases[k], plain);
-		case_job(&j, &cases[k], &t, 1);
-		job_set(&j, 0, "l1", l1);
-		job_set(&j, 0, "tolerance", 1e-10);
-		job_run(&j);
-		CHECK_INT(j.report[0].status, LANE_CONVERGED);
-		b = textbook_of(&j, &cases[k]);
-		x = calloc(2 * b.p, sizeof *x);
-		g = x + b.p;
-		w = job_weights(&j, 0, b.p);
-		for (size_t i = 0; i < b.p; i++)
-			x[i] = w[i];
-		textbook_objective(&b, x, g, NULL);
-		for (size_t i = 0; i < b.p; i++) {
-			double by = i + 1 < b.p ? l1 : 0;
-
-			if (w[i] == 0 && i + 1 < b.p)
-				CHECK(fabs((double)g[i]) <= l1 * (1 + 1e-6));
-			else
-				CHECK_NEAR((double)g[i],
-					   w[i] > 0 ? -by : by, 2e-6);
-			zeros += w[i] == 0;
-		}
-		CHECK(zeros > 0 && zeros < b.p - 1);
-		free(x);
-		free(w);
-		textbook_release(&b);
-		job_end(&j);
-		toy_release(&t);
-	}
-}
-
-static long double
-textbook_smooth(const void *of, const long double *w, long double *g,
-		long double *h)
-{
-	return textbook_objective(of, w, g, h);
-}
-
-/* Objectives under l1 against Newton's method on the same support. */
-static void
-sparse_objectives(void)
 {
 	static const double l1[] = {1e-4, 3e-3, 0.02};
 
 	for (size_t k = 0; k < 3 * CASES; k++) {
-		struct sparse_problem least = {.f = textbook_smooth,
-					       .nfree = 1,
-					       .l1 = l1[k % 3]};
+		struct convex_problem p;
 		struct textbook b;
 		struct toy t;
 		struct job j;
-		long double *x, f;
-		double *w;
+		long double *x, *g;
 
 		case_toy(&t, &cases[k / 3], plain);
 		case_job(&j, &cases[k / 3], &t, 1);
@@ -425,17 +307,18 @@ sparse_objectives(void)
 		job_run(&j);
 		CHECK_INT(j.report[0].status, LANE_CONVERGED);
 		b = textbook_of(&j, &cases[k / 3]);
-		least.of = &b;
-		least.n = b.p;
-		w = job_weights(&j, 0, b.p);
-		x = calloc(b.p, sizeof *x);
-		for (size_t i = 0; i < b.p; i++)
-			x[i] = w[i];
-		f = sparse_minimum(&least, x);
-		CHECK_NEAR(j.report[0].objective / (double)f, 1, 1e-8);
+		p = problem(&b, l1[k % 3]);
+		x = textbook_weights(&j, 0, p.n);
+		CHECK_NEAR(j.report[0].objective /
+			       (double)sparse_minimum(&p, x),
+			   1, 1e-8);
+		g = calloc(p.n, sizeof *g);
+		textbook_objective(&b, x, g, NULL);
+		if (k % 3 == 2)
+			textbook_check_slopes(&p, x, g, 2e-6);
 		free(x);
-		free(w);
-		textbook_release(&b);
+		free(g);
+		textbook_rows_release(&b.rows);
 		job_end(&j);
 		toy_release(&t);
 	}
@@ -489,7 +372,6 @@ static void
 offsets(void)
 {
 	for (size_t k = 0; k < CASES; k++) {
-		struct textbook b;
 		struct toy t;
 		struct job j, cut;
 		double least;
@@ -504,10 +386,8 @@ offsets(void)
 		cut = j;
 		job_run(&j);
 		CHECK_INT(j.report[0].status, LANE_CONVERGED);
-		b = textbook_of(&j, &cases[k]);
-		least = (double)textbook_minimum(&b);
+		least = least_of(&j, &cases[k]);
 		CHECK_NEAR(j.report[0].objective, least, 1e-9 * fabs(least));
-		textbook_release(&b);
 		job_end(&j);
 		job_cuts_do_not_matter(&cut, 10);
 		toy_release(&t);
@@ -608,18 +488,9 @@ oracles(void)
 /* --- what data are not like --- */
 
 static void
-check_finite(struct job *j)
+check_finite(const struct job *j)
 {
-	size_t p = j->view->d + 1;
-	double *w = job_weights(j, 0, p);
-
-	for (size_t i = 0; i < p; i++)
-		CHECK(isfinite(w[i]));
-	CHECK(j->report[0].status != LANE_STEP);
-	CHECK(j->report[0].status == LANE_CONVERGED
-		  ? isfinite(j->report[0].objective)
-		  : j->report[0].reason[0] != '\0');
-	free(w);
+	job_check_finite(j, j->view->d + 1);
 }
 
 /* Labels that the first feature separates, without a penalty. */
@@ -650,38 +521,24 @@ separable(void)
 static void
 degenerate(void)
 {
-	static const double huge[] = {1, 1e10, 1e30, 1e140};
+	static const double huge[] = {0, 1e10, 1e30, 1e140};
 
 	for (size_t k = 0; k < 4 * CASES; k++) {
 		const struct loss_case *c = &cases[k / 4];
-		struct textbook b;
 		struct toy t;
 		struct job j;
 		double least;
 
 		case_toy(&t, c, plain);
-		for (uint32_t r = 0; r < plain.nrow; r++) {
-			t.block.column[0].code[r] = 0;
-			t.block.column[1].code[r] = CODE_MISSING;
-			t.block.column[2].f32[r] = (float)(r % 7);
-			t.block.column[3].f64[r] = r % 7;
-			t.block.column[3].missing[r / 8] = 0;
-		}
-		for (uint32_t r = 0; r < plain.nrow; r++)
-			if (k % 4 > 0 && r % 50 == 3 && toy_is_train(&t, r)) {
-				t.block.column[3].f64[r] = huge[k % 4];
-				break;
-			}
+		toy_degenerate(&t, huge[k % 4]);
 		toy_refresh(&t);
 		case_job(&j, c, &t, 1);
 		job_set(&j, 0, "tolerance", 1e-10);
 		job_run(&j);
 		check_finite(&j);
 		CHECK_INT(j.report[0].status, LANE_CONVERGED);
-		b = textbook_of(&j, c);
-		least = (double)textbook_minimum(&b);
+		least = least_of(&j, c);
 		CHECK(j.report[0].objective <= least + 1e-8 * fabs(least));
-		textbook_release(&b);
 		job_end(&j);
 		toy_release(&t);
 	}
@@ -716,7 +573,6 @@ static void
 poisson_bears_large_rates(void)
 {
 	const struct loss_case *c = &cases[3];
-	struct textbook b;
 	struct toy t;
 	struct job j;
 	double least;
@@ -730,10 +586,8 @@ poisson_bears_large_rates(void)
 	job_set(&j, 0, "tolerance", 1e-10);
 	job_run(&j);
 	CHECK_INT(j.report[0].status, LANE_CONVERGED);
-	b = textbook_of(&j, c);
-	least = (double)textbook_minimum(&b);
+	least = least_of(&j, c);
 	CHECK(j.report[0].objective <= least + 1e-8 * fabs(least));
-	textbook_release(&b);
 	job_end(&j);
 	toy_release(&t);
 }
@@ -743,9 +597,9 @@ main(void)
 {
 	check_run("losses and gradients are the textbook's", gradients);
 	check_run("optima are those of Newton in long double", optima);
-	check_run("under l1 slopes cancel, or the weight is 0", sparse_optima);
-	check_run("and objectives are those of Newton in long double",
-		  sparse_objectives);
+	check_run(
+	    "so they are under l1, where slopes cancel or the weight is 0",
+	    sparse_optima);
 	check_run("how rows are cut does not matter", cuts);
 	check_run("neither pack width nor instruction set matters", widths);
 	check_run("a lane goes on from its state", states);

@@ -1,9 +1,8 @@
 /* Softmax by the batch solvers. */
 
-#include "batch_job.h"
 #include "model/metric.h"
 #include "model/softmax.h"
-#include "sparse_minimum.h"
+#include "textbook.h"
 
 static const char *const class_name[] = {"a", "b", "c", "d", "e"};
 
@@ -23,9 +22,9 @@ make_toy(struct toy *t, struct toy_random o, size_t nclass, bool lacking)
 	f->class_weight = arena_calloc(&f->arena, nclass, 8);
 	for (uint32_t r = 0; r < o.nrow; r++) {
 		double most = (double)nclass - 1 - lacking;
-		double y = floor((tanh(t->block.label[r]) + 1) * 0.5 *
-				     (double)nclass +
-				 rng_unit(1, r, 7, 0) - 0.5);
+		double y =
+		    floor((tanh(t->block.label[r]) + 1) * 0.5 * (double)nclass +
+			  rng_unit(1, r, 7, 0) - 0.5);
 
 		y = t->block.label[r] = fmin(fmax(y, 0), most);
 		if (!toy_is_train(t, r))
@@ -49,54 +48,27 @@ static const struct toy_random adversarial = {.nrow = 701,
 /* --- the textbook --- */
 
 struct textbook {
-	size_t n, p, k; /* rows, variables of a class, classes */
-	long double *x, *weight;
-	size_t *y;
-	long double l2, mass;
+	struct textbook_rows rows;
+	size_t k; /* classes */
+	long double l2;
 };
 
 static struct textbook
 textbook_of(const struct job *j)
 {
-	const struct rows *r = j->train;
-	const struct view *v = r->view;
-	struct textbook b = {
-	    .n = r->n, .p = v->d + 1, .k = j->toy->schema.nclass};
-
-	b.x = calloc(b.n * b.p, sizeof *b.x);
-	b.y = calloc(b.n, sizeof *b.y);
-	b.weight = calloc(b.n, sizeof *b.weight);
-	b.l2 = job_get(j, 0, "l2");
-	for (size_t i = 0; i < b.n; i++) {
-		long double *x = b.x + i * b.p;
-
-		b.y[i] = (size_t)r->label[i];
-		b.weight[i] = r->weight[i];
-		b.mass += r->weight[i];
-		for (size_t k = 0; k < v->nhot; k++)
-			if (r->hot16[i * v->nhot + k] < v->d)
-				x[r->hot16[i * v->nhot + k]] += 1;
-		for (size_t k = 0; k < v->nnum; k++)
-			x[v->num[k]] += r->num[i * v->nnum + k];
-		x[v->d] = 1;
-	}
-	return b;
-}
-
-static void
-textbook_release(struct textbook *b)
-{
-	free(b->x);
-	free(b->y);
-	free(b->weight);
+	return (struct textbook){.rows = textbook_rows_of(j),
+				 .k = j->toy->schema.nclass,
+				 .l2 = job_get(j, 0, "l2")};
 }
 
 /* The objective at w[p][k], and if asked for gradient and Hessian. */
 static long double
-textbook_objective(const struct textbook *b, const long double *w,
-		   long double *g, long double *h)
+textbook_objective(const void *of, const long double *w, long double *g,
+		   long double *h)
 {
-	size_t p = b->p, k = b->k, n = p * k;
+	const struct textbook *b = of;
+	const struct textbook_rows *r = &b->rows;
+	size_t p = r->p, k = b->k, n = p * k;
 	long double f = 0, *prob = calloc(k, sizeof *prob);
 
 	for (size_t i = 0; i < n; i++) {
@@ -108,91 +80,51 @@ textbook_objective(const struct textbook *b, const long double *w,
 	}
 	for (size_t i = 0; h && i < n * n; i++)
 		h[i] = i % (n + 1) ? 0 : i / (n + 1) < n - k ? b->l2 : 0;
-	for (size_t i = 0; i < b->n; i++) {
-		const long double *x = b->x + i * p;
-		long double of = b->weight[i] / b->mass, sum = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		const long double *x = r->x + i * p;
+		size_t y = (size_t)r->y[i];
+		long double share = r->weight[i] / r->mass, sum = 0;
 
 		for (size_t c = 0; c < k; c++) {
 			prob[c] = 0;
 			for (size_t q = 0; q < p; q++)
 				prob[c] += x[q] * w[q * k + c];
 		}
-		f -= of * prob[b->y[i]];
+		f -= share * prob[y];
 		for (size_t c = 0; c < k; c++)
 			sum += prob[c] = expl(prob[c]);
-		f += of * logl(sum);
+		f += share * logl(sum);
 		for (size_t c = 0; c < k; c++)
 			prob[c] /= sum;
 		for (size_t a = 0; g && a < n; a++)
-			g[a] += of * x[a / k] *
-				(prob[a % k] - (a % k == b->y[i]));
+			g[a] += share * x[a / k] * (prob[a % k] - (a % k == y));
 		for (size_t a = 0; h && a < n; a++)
 			for (size_t c = 0; c < n; c++)
 				h[a * n + c] +=
-				    of * x[a / k] * x[c / k] * prob[a % k] *
+				    share * x[a / k] * x[c / k] * prob[a % k] *
 				    ((a % k == c % k) - prob[c % k]);
 	}
 	free(prob);
 	return f;
 }
 
-/* The least objective, by Newton's method with halved steps.  All intercepts
- * may move together: a penalty on that direction alone makes steps unique. */
-static long double
-textbook_minimum(const struct textbook *b)
+static struct convex_problem
+problem(const struct textbook *b, double l1)
 {
-	size_t n = b->p * b->k;
-	long double *w = calloc(4 * n + n * n, sizeof *w);
-	long double *g = w + n, *d = g + n, *to = d + n, *h = to + n;
-	long double f = textbook_objective(b, w, g, h), lower = f;
-
-	for (int it = 0; it < 100; it++) {
-		long double t = 1;
-
-		for (size_t i = n - b->k; i < n; i++)
-			for (size_t l = n - b->k; l < n; l++)
-				h[i * n + l] += 1;
-		for (size_t i = 0; i < n; i++)
-			d[i] = -g[i];
-		for (size_t i = 0; i < n; i++)
-			for (size_t r = i + 1; r < n; r++) {
-				long double m = h[r * n + i] / h[i * n + i];
-
-				for (size_t l = i; l < n; l++)
-					h[r * n + l] -= m * h[i * n + l];
-				d[r] -= m * d[i];
-			}
-		for (size_t i = n; i-- > 0;) {
-			for (size_t l = i + 1; l < n; l++)
-				d[i] -= h[i * n + l] * d[l];
-			d[i] /= h[i * n + i];
-		}
-		do {
-			for (size_t i = 0; i < n; i++)
-				to[i] = w[i] + t * d[i];
-			lower = textbook_objective(b, to, NULL, NULL);
-			t /= 2;
-		} while (!(lower < f) && t > 1e-20L);
-		if (!(lower < f))
-			break;
-		memcpy(w, to, n * sizeof *w);
-		f = textbook_objective(b, w, g, h);
-	}
-	free(w);
-	return f;
+	return (struct convex_problem){textbook_objective, b, b->rows.p * b->k,
+				       b->k, l1};
 }
 
-/* A lane's weights as the textbook has them. */
-static long double *
-weights(const struct job *j, size_t lane, size_t n)
+/* The least objective of a job without l1. */
+static double
+least_of(const struct job *j)
 {
-	double *w = job_weights(j, lane, n);
-	long double *x = calloc(n, sizeof *x);
+	struct textbook b = textbook_of(j);
+	struct convex_problem p = problem(&b, 0);
+	double least = (double)convex_minimum(&p);
 
-	for (size_t i = 0; i < n; i++)
-		x[i] = w[i];
-	free(w);
-	return x;
+	textbook_rows_release(&b.rows);
+	return least;
 }
 
 /* --- tests --- */
@@ -216,14 +148,14 @@ gradient(void)
 	job_pass(&j);
 	job_pass(&j);
 	b = textbook_of(&j);
-	n = b.p * b.k;
-	x = weights(&j, 0, n);
+	n = b.rows.p * b.k;
+	x = textbook_weights(&j, 0, n);
 	j.ops->partial_reset(j.partial[0]);
 	j.ops->accumulate(j.pack[0], j.train, j.partial[0]);
 	j.ops->partial_put(j.partial[0], &sb);
 	c = cursor_of(sb.buf, sb.len);
 	get_raw(&c, 12);
-	CHECK_NEAR(get_f64(&c) / (double)b.mass,
+	CHECK_NEAR(get_f64(&c) / (double)b.rows.mass,
 		   (double)textbook_objective(&b, x, NULL, NULL), 1e-10);
 	get_f64(&c);
 	for (size_t i = 0; i < n; i++) {
@@ -234,13 +166,13 @@ gradient(void)
 		x[i] = at - h;
 		down = textbook_objective(&b, x, NULL, NULL);
 		x[i] = at;
-		CHECK_NEAR(get_f64(&c) / (double)b.mass,
+		CHECK_NEAR(get_f64(&c) / (double)b.rows.mass,
 			   (double)((up - down) / (2 * h)), 1e-8);
 	}
 	CHECK(cursor_ok(&c));
 	free(x);
 	strbuf_release(&sb);
-	textbook_release(&b);
+	textbook_rows_release(&b.rows);
 	job_end(&j);
 	toy_release(&t);
 }
@@ -265,34 +197,27 @@ optima(void)
 		job_run(&j);
 		CHECK_INT(j.report[0].status, LANE_CONVERGED);
 		b = textbook_of(&j);
-		least = (double)textbook_minimum(&b);
-		x = weights(&j, 0, b.p * b.k);
+		least = least_of(&j);
+		x = textbook_weights(&j, 0, b.rows.p * b.k);
 		CHECK_NEAR(j.report[0].objective, least, 1e-10 * least);
 		CHECK_NEAR((double)textbook_objective(&b, x, NULL, NULL), least,
 			   1e-10 * least);
 		free(x);
-		textbook_release(&b);
+		textbook_rows_release(&b.rows);
 		job_end(&j);
 		toy_release(&t);
 	}
 }
 
-static long double
-textbook_smooth(const void *of, const long double *w, long double *g,
-		long double *h)
-{
-	return textbook_objective(of, w, g, h);
-}
-
 static void
 sparse_optimum(void)
 {
+	struct convex_problem p;
 	struct textbook b;
 	struct toy t;
 	struct job j;
-	long double *x, *g, least;
+	long double *x, *g;
 	double l1 = 0.01;
-	size_t n, zeros = 0;
 
 	make_toy(&t, plain, 4, false);
 	job_init(&j, "softmax", &t, 1);
@@ -301,26 +226,16 @@ sparse_optimum(void)
 	job_run(&j);
 	CHECK_INT(j.report[0].status, LANE_CONVERGED);
 	b = textbook_of(&j);
-	n = b.p * b.k;
-	x = weights(&j, 0, n);
-	least = sparse_minimum(
-	    &(struct sparse_problem){textbook_smooth, &b, n, b.k, l1}, x);
-	CHECK_NEAR(j.report[0].objective / (double)least, 1, 1e-8);
-	g = calloc(n, sizeof *g);
+	p = problem(&b, l1);
+	x = textbook_weights(&j, 0, p.n);
+	CHECK_NEAR(j.report[0].objective / (double)sparse_minimum(&p, x), 1,
+		   1e-8);
+	g = calloc(p.n, sizeof *g);
 	textbook_objective(&b, x, g, NULL);
-	for (size_t i = 0; i < n; i++) {
-		double by = i < n - b.k ? l1 : 0;
-
-		if (x[i] == 0 && i < n - b.k)
-			CHECK(fabs((double)g[i]) <= l1 * (1 + 1e-6));
-		else
-			CHECK_NEAR((double)g[i], x[i] > 0 ? -by : by, 1e-6);
-		zeros += x[i] == 0;
-	}
-	CHECK(zeros > 0 && zeros < n - b.k);
+	textbook_check_slopes(&p, x, g, 1e-6);
 	free(x);
 	free(g);
-	textbook_release(&b);
+	textbook_rows_release(&b.rows);
 	job_end(&j);
 	toy_release(&t);
 }
@@ -446,53 +361,23 @@ predictions(void)
 static void
 degenerate(void)
 {
-	static const double huge[] = {1, 1e30, 1e140};
+	static const double huge[] = {0, 1e30, 1e140};
 
 	for (size_t k = 0; k < 3; k++) {
-		struct textbook b;
 		struct toy t;
 		struct job j;
-		double least, *w;
-		size_t n;
+		double least;
 
 		make_toy(&t, plain, 4, k == 1);
-		for (uint32_t r = 0; r < plain.nrow; r++) {
-			t.block.column[0].code[r] = 0;
-			t.block.column[1].code[r] = CODE_MISSING;
-			t.block.column[2].f32[r] = (float)(r % 7);
-			t.block.column[3].f64[r] = r % 7;
-			t.block.column[3].missing[r / 8] = 0;
-		}
-		for (uint32_t r = 50; r < plain.nrow; r++)
-			if (k > 0 && toy_is_train(&t, r)) {
-				t.block.column[3].f64[r] = huge[k];
-				break;
-			}
-		for (size_t i = 0; i < 4; i++) {
-			struct feature_facts *f = &t.facts.feature[i];
-
-			f->present = f->missing = 0;
-			f->mean = f->m2 = 0;
-			if (f->nvalue)
-				memset(f->count, 0, f->nvalue * 8);
-			if (i < 2)
-				toy_category_facts(&t, i);
-			else
-				toy_numeric_facts(&t, i);
-		}
+		toy_degenerate(&t, huge[k]);
+		toy_refresh_features(&t);
 		job_init(&j, "softmax", &t, 1);
 		job_set(&j, 0, "tolerance", 1e-10);
 		job_run(&j);
 		CHECK_INT(j.report[0].status, LANE_CONVERGED);
-		b = textbook_of(&j);
-		n = b.p * b.k;
-		w = job_weights(&j, 0, n);
-		for (size_t i = 0; i < n; i++)
-			CHECK(isfinite(w[i]));
-		least = (double)textbook_minimum(&b);
+		job_check_finite(&j, (size_t)(j.view->d + 1) * 4);
+		least = least_of(&j);
 		CHECK(j.report[0].objective <= least + 1e-8 * least);
-		free(w);
-		textbook_release(&b);
 		job_end(&j);
 		toy_release(&t);
 	}
@@ -503,8 +388,6 @@ separable(void)
 {
 	struct toy t;
 	struct job j;
-	double *w;
-	size_t n;
 
 	make_toy(&t, plain, 2, false);
 	for (uint32_t r = 0; r < plain.nrow; r++)
@@ -514,11 +397,7 @@ separable(void)
 	job_run(&j);
 	CHECK(j.report[0].status != LANE_DIVERGED);
 	CHECK(j.report[0].objective < 1e-4);
-	n = ((size_t)j.view->d + 1) * 2;
-	w = job_weights(&j, 0, n);
-	for (size_t i = 0; i < n; i++)
-		CHECK(isfinite(w[i]));
-	free(w);
+	job_check_finite(&j, ((size_t)j.view->d + 1) * 2);
 	job_end(&j);
 	toy_release(&t);
 }
