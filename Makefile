@@ -107,6 +107,8 @@ $(B)/%.o: %.c
 # Where kp-featurize spends its time.
 hot := rowquick rowspan gather dictionary narrow
 $(hot:%=$(B)/lib/data/%.o): hot_opt := $(if $(SAN),,-O3)
+# Or a mean and its sum of squares become one vector, each waiting for both.
+$(B)/lib/data/gather.o: hot_opt += -fno-tree-slp-vectorize
 
 $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(F)/libkp.a
 	$(call short,LD)

@@ -24,8 +24,9 @@ struct batch {
 };
 
 struct moments {
-	uint64_t n;
-	double mean, m2, min, max;
+	int64_t n;
+	double mean, m2;
+	double min, max; /* infinite, the wrong way round, while n is 0 */
 };
 
 /* A feature that is a number, and its cell. */
@@ -41,6 +42,7 @@ struct date_part {
 	uint32_t feature;
 	size_t at;
 	uint64_t rows[PART_MISSING + 1][2];
+	uint32_t code[PART_MISSING + 1]; /* of those there are */
 };
 
 /* Where in its group the next block begins. */
@@ -308,7 +310,9 @@ begin_facts(struct gather *g, bool all_train)
 	f->feature = arena_calloc(&f->arena, s->nfeature, sizeof(*f->feature));
 	memset(g->class_other, 0, (s->nclass + 1) * sizeof(*g->class_other));
 	memset(g->missing, 0, (s->nfeature + 1) * sizeof(*g->missing));
-	memset(g->moments, 0, (s->nfeature + 1) * sizeof(*g->moments));
+	for (size_t i = 0; i < s->nfeature; i++)
+		g->moments[i] =
+		    (struct moments){.min = INFINITY, .max = -INFINITY};
 	for (size_t i = 0; i < g->npart; i++)
 		memset(g->part[i].rows, 0, sizeof(g->part[i].rows));
 	for (size_t i = 0; i < s->nfeature; i++) {
@@ -420,10 +424,8 @@ count_number(struct moments *m, double x)
 {
 	double delta = x - m->mean;
 
-	if (m->n == 0 || x < m->min)
-		m->min = x;
-	if (m->n == 0 || x > m->max)
-		m->max = x;
+	m->min = x < m->min ? x : m->min;
+	m->max = x > m->max ? x : m->max;
 	m->n++;
 	m->mean += delta / (double)m->n;
 	m->m2 += delta * (x - m->mean);
@@ -459,30 +461,41 @@ local_of(struct dictionary *d, const uint8_t *cell, const uint8_t **tail)
 	return dictionary_local_bytes(d, p, n);
 }
 
-static inline void
-count_codes(struct gather *g, const uint8_t *row, bool train)
+/* Of rows of the batch. */
+static void
+count_categories(struct gather *g, const uint8_t *const *row, size_t n,
+		 bool train)
 {
-	const uint8_t *tail = row + g->rc->fixed_bytes;
+	for (size_t k = 0; k < n && g->ncategory; k++) {
+		const uint8_t *tail = row[k] + g->rc->fixed_bytes;
 
-	for (size_t j = 0; j < g->npart; j++)
-		g->part[j].rows[row[g->part[j].at]][train]++;
-	for (size_t j = 0; j < g->ncategory; j++) {
-		const struct number *c = &g->category[j];
-		struct dictionary *d = &g->dict[c->feature];
-		uint32_t local = local_of(d, row + c->at, &tail);
+		for (size_t j = 0; j < g->ncategory; j++) {
+			const struct number *c = &g->category[j];
+			struct dictionary *d = &g->dict[c->feature];
+			uint32_t local = local_of(d, row[k] + c->at, &tail);
 
-		if (local == CELL_MISSING)
-			g->missing[c->feature] += train;
-		else
-			d->value[local].count += train;
+			if (local == CELL_MISSING)
+				g->missing[c->feature] += train;
+			else
+				d->value[local].count += train;
+		}
 	}
 }
 
+static inline void
+count_parts(struct gather *g, const uint8_t *row, bool train)
+{
+	struct date_part *part = g->part, *end = part + g->npart;
+
+	for (; part < end; part++)
+		part->rows[row[part->at]][train]++;
+}
+
 /* Each feature's sum is a chain of dependent operations: two go side by side,
- * out of memory, and with the first two the codes. */
+ * out of memory, and with the first two the parts of dates. */
 static inline void
 count_two(struct gather *g, const struct number *c, const struct number *d,
-	  bool codes)
+	  bool parts)
 {
 	const struct batch *b = &g->batch;
 	struct moments mc = g->moments[c->feature];
@@ -492,8 +505,8 @@ count_two(struct gather *g, const struct number *c, const struct number *d,
 	for (size_t k = 0; k < b->ntrain; k++) {
 		count_cell(c, b->train[k], &mc, &missing_c);
 		count_cell(d, b->train[k], &md, &missing_d);
-		if (codes)
-			count_codes(g, b->train[k], true);
+		if (parts)
+			count_parts(g, b->train[k], true);
 	}
 	g->moments[c->feature] = mc;
 	g->missing[c->feature] += missing_c;
@@ -507,17 +520,20 @@ static void
 count_cells(struct gather *g)
 {
 	const struct batch *b = &g->batch;
-	const struct number *c = g->number, *end = c + g->nnumber;
+	const struct number *c = g->number;
+	size_t n = g->nnumber;
 
-	if (c < end)
-		count_two(g, c, c + (c + 1 < end), true);
+	if (n)
+		count_two(g, &c[0], &c[n > 1], true);
 	else
 		for (size_t k = 0; k < b->ntrain; k++)
-			count_codes(g, b->train[k], true);
-	for (c += 2; c < end; c += 2)
-		count_two(g, c, c + (c + 1 < end), false);
+			count_parts(g, b->train[k], true);
+	for (size_t j = 2; j < n; j += 2)
+		count_two(g, &c[j], &c[j + (j + 1 < n)], false);
 	for (size_t k = 0; k < b->nother; k++)
-		count_codes(g, b->other[k], false);
+		count_parts(g, b->other[k], false);
+	count_categories(g, b->train, b->ntrain, true);
+	count_categories(g, b->other, b->nother, false);
 }
 
 /* The values of dates into their dictionaries. */
@@ -604,8 +620,8 @@ finish_feature(struct gather *g, size_t i, struct featurize_report *report)
 	case FEATURE_F64:
 		ff->mean = m->mean;
 		ff->m2 = m->m2;
-		ff->min = m->min;
-		ff->max = m->max;
+		ff->min = m->n ? m->min : 0;
+		ff->max = m->n ? m->max : 0;
 		break;
 	case FEATURE_CATEGORY:
 		dictionary_finish(&g->dict[i], ff, &f->arena,
@@ -617,6 +633,24 @@ finish_feature(struct gather *g, size_t i, struct featurize_report *report)
 	}
 	if (ff->nvalue - ff->other > report->distinct[i])
 		report->distinct[i] = ff->nvalue - ff->other;
+}
+
+/* The codes of values of dates, for the rows to come. */
+static void
+code_parts(struct gather *g, struct featurize_report *report)
+{
+	for (size_t j = 0; j < g->npart; j++) {
+		struct date_part *part = &g->part[j];
+		const uint64_t *missing = part->rows[PART_MISSING];
+		const struct dictionary *d = &g->dict[part->feature];
+
+		for (uint32_t v = 0; v < PART_VALUES; v++) {
+			if (part->rows[v][0] + part->rows[v][1] > 0)
+				part->code[v] = dictionary_code(d, v);
+		}
+		part->code[PART_MISSING] = CODE_MISSING;
+		report->missing[part->feature] += missing[0] + missing[1];
+	}
 }
 
 static int
@@ -640,6 +674,7 @@ make_facts(struct gather *g, struct featurize_report *report, struct error *err)
 	finish_parts(g);
 	for (size_t i = 0; i < g->s->nfeature; i++)
 		finish_feature(g, i, report);
+	code_parts(g, report);
 	return 0;
 }
 
@@ -771,25 +806,16 @@ put_categories(struct gather *g, size_t i, size_t from, size_t to)
 	return missing;
 }
 
-static uint64_t
-put_parts(struct gather *g, size_t i, size_t from, size_t to)
+static void
+put_parts(struct gather *g, const struct date_part *part, size_t from,
+	  size_t to)
 {
-	const struct dictionary *d = &g->dict[i];
-	uint32_t *code = g->block->column[i].code + g->filled;
-	size_t at = g->rc->cell_at[i];
-	uint64_t missing = 0;
+	uint32_t *code = g->block->column[part->feature].code + g->filled;
+	const uint8_t *const *row = g->batch.row;
+	size_t at = part->at;
 
-	for (size_t k = from; k < to; k++) {
-		uint8_t number = g->batch.row[k][at];
-
-		if (number == PART_MISSING) {
-			*code++ = CODE_MISSING;
-			missing++;
-		} else {
-			*code++ = dictionary_code(d, number);
-		}
-	}
-	return missing;
+	for (size_t k = from; k < to; k++)
+		*code++ = part->code[row[k][at]];
 }
 
 static void
@@ -809,43 +835,66 @@ put_entries(struct gather *g, uint32_t r, const uint8_t *row)
 	c->start[r + 1] = at;
 }
 
+static void
+put_labels(struct gather *g, size_t from, size_t to)
+{
+	const uint8_t *const *row = g->batch.row;
+	double *label = g->block->label + g->filled;
+
+	if (g->rc->label_byte && !g->class_number) {
+		for (size_t k = from; k < to; k++)
+			*label++ = row[k][ROW_LABEL_AT];
+		return;
+	}
+	for (size_t k = from; k < to; k++)
+		*label++ = label_of(g, row[k]);
+}
+
+static void
+put_splits(struct gather *g, size_t from, size_t to)
+{
+	const uint8_t *const *row = g->batch.row;
+	uint8_t *split = g->block->split + g->filled;
+
+	if (!g->rc->time_at) {
+		for (size_t k = from; k < to; k++)
+			*split++ = row[k][ROW_SPLIT_AT];
+		return;
+	}
+	for (size_t k = from; k < to; k++)
+		*split++ = split_of(g, row[k]);
+}
+
 /* Puts batch rows [from, to) behind those the block has. */
 static void
 put_rows(struct gather *g, size_t from, size_t to,
 	 struct featurize_report *report)
 {
+	const uint8_t *const *row = g->batch.row;
 	struct block *b = g->block;
 	uint32_t r = g->filled;
 
-	for (size_t k = from; k < to; k++, r++) {
-		const uint8_t *row = g->batch.row[k];
+	put_labels(g, from, to);
+	put_splits(g, from, to);
+	for (size_t k = from; k < to && b->weight; k++)
+		b->weight[r + (k - from)] = row_f64(row[k] + g->rc->weight_at);
+	for (size_t k = from; k < to && g->s->input == INPUT_LIBSVM; k++)
+		put_entries(g, r + (uint32_t)(k - from), row[k]);
+	for (size_t j = 0; j < g->nnumber; j++) {
+		uint32_t i = g->number[j].feature;
 
-		b->label[r] = label_of(g, row);
-		b->split[r] = split_of(g, row);
-		if (b->weight)
-			b->weight[r] = row_f64(row + g->rc->weight_at);
-		if (g->s->input == INPUT_LIBSVM)
-			put_entries(g, r, row);
+		report->missing[i] += g->number[j].single
+					  ? put_float32(g, i, from, to)
+					  : put_float64(g, i, from, to);
 	}
-	for (size_t i = 0; i < g->s->nfeature; i++) {
-		switch (g->rc->cell[i]) {
-		case CELL_F32:
-			report->missing[i] += put_float32(g, i, from, to);
-			break;
-		case CELL_F64:
-			report->missing[i] += put_float64(g, i, from, to);
-			break;
-		case CELL_CATEGORY:
-			report->missing[i] += put_categories(g, i, from, to);
-			break;
-		case CELL_PART:
-			report->missing[i] += put_parts(g, i, from, to);
-			break;
-		case CELL_SPARSE:
-			break;
-		}
+	for (size_t j = 0; j < g->ncategory; j++) {
+		uint32_t i = g->category[j].feature;
+
+		report->missing[i] += put_categories(g, i, from, to);
 	}
-	g->filled = r;
+	for (size_t j = 0; j < g->npart; j++)
+		put_parts(g, &g->part[j], from, to);
+	g->filled = r + (uint32_t)(to - from);
 }
 
 static void

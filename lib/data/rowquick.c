@@ -567,13 +567,11 @@ take_categories(struct rowquick *q, const struct category *c, size_t n)
 static void
 add_identity(struct rowquick *q, uint32_t field, size_t n)
 {
-	uint64_t *from = q->row_id[0], *to = q->row_id[1], longest = 0;
+	uint64_t *from = q->row_id[0], *to = q->row_id[1], longest;
 	const struct span *f = q->rows.span + field;
 	const struct column *c = column_of(q, field, n);
 
-	q->kernel->identities(c->text, c->bytes, n, from, to);
-	for (size_t r = 0; r < n; r++)
-		longest = c->bytes[r] > longest ? c->bytes[r] : longest;
+	longest = q->kernel->identities(c->text, c->bytes, n, from, to);
 	for (size_t r = 0; r < n && longest > SHORT_BYTES;
 	     r++, f += q->rows.nfield) {
 		struct split_identity id = {from[r]};

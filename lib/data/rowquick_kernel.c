@@ -214,7 +214,7 @@ rotate(uint64_t x, int by)
 INLINE uint64_t
 hash_few(uint64_t x, uint64_t n, uint64_t seed)
 {
-	uint64_t first = x & 0xff, middle = x >> (n >> 1) * 8 & 0xff;
+	uint64_t first = x & 0xff, middle = x >> (n * 4 & 56) & 0xff;
 	uint64_t last = x >> ((n - 1) * 8 & 63) & 0xff;
 	uint64_t all = first << 16 | middle << 24 | last | n << 8;
 	uint64_t h = all ^ (SECRET_1_3 + seed);
@@ -244,12 +244,23 @@ hash_more(uint64_t x, uint64_t n, uint64_t seed)
 	return h ^ h >> 28;
 }
 
-static void
+static uint64_t
 identities(const uint64_t *restrict text, const uint64_t *restrict bytes,
 	   size_t n, const uint64_t *restrict from, uint64_t *restrict to)
 {
 	size_t all = (n + KERNEL_FIELDS - 1) / KERNEL_FIELDS * KERNEL_FIELDS;
+	uint64_t longest = 0;
 
+	for (size_t i = 0; i < n; i++)
+		longest = bytes[i] > longest ? bytes[i] : longest;
+	if (longest < 4) {
+		for (size_t i = 0; i < all; i++) {
+			uint64_t seed = split_identity_seed(from[i], bytes[i]);
+
+			to[i] = hash_few(text[i], bytes[i], seed);
+		}
+		return longest;
+	}
 	for (size_t i = 0; i < all; i++) {
 		uint64_t x = text[i], k = bytes[i];
 		uint64_t seed = split_identity_seed(from[i], k);
@@ -258,6 +269,7 @@ identities(const uint64_t *restrict text, const uint64_t *restrict bytes,
 
 		to[i] = k > 3 ? more : few;
 	}
+	return longest;
 }
 
 const struct rowquick_kernel JOIN(rowquick_kernel, KP_ISA) = {

@@ -36,9 +36,9 @@ struct rowquick_kernel {
 	bool (*numbers)(const uint64_t *text, const uint64_t *bytes, size_t n,
 			double *value, uint64_t *odd);
 	/* Adds fields of at most eight bytes to identities (see split.h);
-	 * others leave garbage. */
-	void (*identities)(const uint64_t *text, const uint64_t *bytes,
-			   size_t n, const uint64_t *from, uint64_t *to);
+	 * others leave garbage.  Returns how many bytes the longest has. */
+	uint64_t (*identities)(const uint64_t *text, const uint64_t *bytes,
+			       size_t n, const uint64_t *from, uint64_t *to);
 };
 
 extern const struct rowquick_kernel rowquick_kernel_base, rowquick_kernel_avx2,
