@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "exec/gap.h"
 #include "plan/shardfit.h"
 
 struct held *
@@ -144,6 +145,7 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 	t = xcalloc(1, sizeof *t);
 	t->step.states = (struct strbuf)STRBUF_INIT;
 	t->watched = plan_watches(plan);
+	t->sees = t->watched || held->facts.rows[PART_TRAIN] >= GAP_TRIAL_ROWS;
 	for (uint32_t i = 0; i < PACK_LANES_MAX; i++) {
 		t->watch[i] = (struct watch)WATCH_INIT;
 		strbuf_init(&t->before[i][0]);
@@ -225,15 +227,18 @@ gaptask_begin(struct gaptask *t, enum pass_kind kind, uint32_t ended)
 	}
 }
 
-/* The metrics the pass fills, NULL for lanes it leaves out: of a score, the
- * full ones of lanes that have ended, the light ones of others. */
+/* The metrics the pass fills, NULL for lanes it leaves out: of a training pass
+ * the light ones, if somebody wants to know each epoch's; of a score, the full
+ * ones of lanes that have ended, the light ones of others. */
 static void
 pass_metrics(const struct gaptask *t, struct metric **m)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
 		bool ended = t->ended >> i & 1;
 
-		if (t->kind == PASS_TRAIN || (t->kind == PASS_SCORE && !ended))
+		if (t->kind == PASS_TRAIN)
+			m[i] = t->sees ? t->light[i] : NULL;
+		else if (t->kind == PASS_SCORE && !ended)
 			m[i] = t->light[i];
 		else
 			m[i] =
@@ -250,6 +255,8 @@ gaptask_piece(struct gaptask *t, const struct rows *train,
 
 	if (t->kind == PASS_TRAIN)
 		t->ops->accumulate(t->pack, train, t->partial);
+	if (t->kind == PASS_TRAIN && !t->sees)
+		return;
 	pass_metrics(t, m);
 	if (l->rows_count(holdout) > 0)
 		t->ops->evaluate(t->pack, holdout, m);

@@ -95,6 +95,7 @@ struct gaptask {
 	char reason[PACK_LANES_MAX][GAP_REASON_MAX]; /* of a lane that ended
 							elsewhere */
 
+	bool sees; /* somebody wants to know an epoch's hold-out metric */
 	/* patience, halving */
 	bool watched;
 	uint32_t parked; /* owner: lanes that wait at a rung from here on */

@@ -6,7 +6,7 @@
 #include "model/glm_coefficients.h"
 
 #define MODEL_VERSION 1
-#define BATCH_ROWS 64
+#define BATCH_ROWS 128
 
 struct model {
 	enum loss kind;

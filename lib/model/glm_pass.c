@@ -196,7 +196,7 @@ single_sums_of(const struct pack *p, struct partial *t)
 	    .w = t->scratch.w,
 	    .weight = p->weight,
 	    .share = p->share,
-	    .term = single_term(rows),
+	    .term = 1u << single_term_bits(rows),
 	    .batch = t->scratch.batch,
 	    .g = t->g,
 	    .sum = t->sum,

@@ -7,11 +7,9 @@
 #include "base/dd.h"
 #include "base/exactsum.h"
 #include "base/fmath.h"
-#include "base/fmath_lanes.h"
 #include "base/mem.h"
 #include "model/auc.h"
-
-#define P_MIN 1e-15
+#include "model/logloss_kernel.h"
 
 /* What is summed over rows; each term is weighted. */
 enum sum {
@@ -57,6 +55,7 @@ struct metric {
 	uint64_t unit_rows;	     /* of weight 1 */
 	double label_min, label_max; /* full only */
 	struct auc auc;		     /* full binary only */
+	const struct logloss_kernel *logloss;
 	size_t nsum;
 	struct exactsum sum[];
 };
@@ -143,6 +142,7 @@ create(enum task task, size_t nclass, enum metric_depth depth,
 	m->nclass = nclass;
 	m->tau = NAN;
 	m->nsum = nsum;
+	m->logloss = logloss_kernel_choose();
 	auc_init(&m->auc);
 	metric_reset(m);
 	return m;
@@ -202,12 +202,14 @@ count_row(struct metric *m, enum task task, double weight)
 		sum_add(m, task, SUM_WEIGHT, weight);
 }
 
+#define LOSSES_MAX 256 /* at once */
+
 /* -log p, p clamped; NaN stays. */
 static inline double
 loss_of(double p)
 {
-	p = p < P_MIN ? P_MIN : p;
-	p = p > 1 - P_MIN ? 1 - P_MIN : p;
+	p = p < LOGLOSS_P_MIN ? LOGLOSS_P_MIN : p;
+	p = p > 1 - LOGLOSS_P_MIN ? 1 - LOGLOSS_P_MIN : p;
 	return -fmath_log(p);
 }
 
@@ -369,19 +371,6 @@ add_binary(struct metric *m, bool y, double weight, double p, double loss)
 	add_binary_full(m, y, weight, p);
 }
 
-/* -log p(label) of 8 rows, the bits those of loss_of(). */
-static void
-losses(const double *label, const double *pred, double *loss)
-{
-	v8d y, p;
-	memcpy(&y, label, sizeof(y));
-	memcpy(&p, pred, sizeof(p));
-	p = v8d_pick(v8d_less(v8d_splat(0.5), y), p, 1.0 - p);
-	p = v8d_min(v8d_max(p, v8d_splat(P_MIN)), v8d_splat(1 - P_MIN));
-	p = -v8d_log(p);
-	memcpy(loss, &p, sizeof(p));
-}
-
 void
 metric_add(struct metric *m, double label, double weight, const double *pred)
 {
@@ -402,20 +391,55 @@ metric_add(struct metric *m, double label, double weight, const double *pred)
 	}
 }
 
+/* Log-losses of n rows, a multiple of 8, whose other terms are not wanted or
+ * are added too. */
+static void
+add_losses(struct metric *m, const double *label, const double *weight,
+	   const double *pred, size_t n)
+{
+	double term[LOSSES_MAX];
+	struct exactsum *sum =
+	    &m->sum[m->depth == METRIC_LIGHT ? NSUM_LIGHT - 1
+					     : sum_at[TASK_BINARY][SUM_LOSS]];
+
+	for (size_t first = 0, k; first < n; first += k) {
+		const double *w = weight + first;
+		bool even;
+
+		k = n - first < LOSSES_MAX ? n - first : LOSSES_MAX;
+		even = m->logloss->terms(label + first, w, pred + first, k,
+					 term) == k;
+		exactsum_add_many(sum, term, k);
+		if (even) {
+			m->rows += k;
+			m->unit_rows += k;
+		}
+		for (size_t i = 0; !even && i < k; i++)
+			if (w[i] > 0)
+				count_row(m, TASK_BINARY, w[i]);
+	}
+}
+
+/* Whether the log-loss is among what is asked for. */
+static bool
+has_loss(const struct metric *m)
+{
+	return m->task == TASK_BINARY &&
+	       (m->depth != METRIC_LIGHT || m->by == METRIC_LOGLOSS);
+}
+
 void
 metric_add_many(struct metric *m, const double *label, const double *weight,
 		const double *pred, size_t n)
 {
 	size_t i = 0, stride = m->task == TASK_MULTICLASS ? m->nclass : 1;
-	double loss[8];
-	for (; m->task == TASK_BINARY && i + 8 <= n; i += 8) {
-		losses(label + i, pred + i, loss);
-		for (size_t j = i; j < i + 8; j++)
-			if (weight[j] > 0)
-				add_binary(m, label[j] > 0.5, weight[j],
-					   pred[j], loss[j - i]);
-	}
-	for (; i < n; i++)
+	size_t many = has_loss(m) ? n / 8 * 8 : 0;
+
+	add_losses(m, label, weight, pred, many);
+	for (; i < many && m->depth != METRIC_LIGHT; i++)
+		if (weight[i] > 0)
+			add_binary_full(m, label[i] > 0.5, weight[i], pred[i]);
+	for (i = many; i < n; i++)
 		metric_add(m, label[i], weight[i], pred + i * stride);
 }
 

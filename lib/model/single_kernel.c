@@ -196,18 +196,46 @@ accumulate(const struct rows *r, size_t first, size_t n,
 		accumulate_16(r, first, n, s);
 }
 
-static void
-moments(const struct rows *r, size_t first, size_t n,
-	const struct single_sums *s)
+INLINE void
+moments_of(const struct rows *r, size_t first, size_t n,
+	   const struct single_sums *s, struct shape f)
 {
+	/* Of no other's memory, as far as the compiler knows. */
+	const struct gram_map m = *s->map;
 	float one =
 	    (float)(0.25 / single_curve_unit(s->weight, 0.25, s->curve_term));
-	struct shape f = shape_of(r, s);
 
 	for (size_t i = first; i < first + n; i++) {
 		v1f c = {one * (float)r->weight[i]};
 
-		add_moments_1(r, s, s->map, f, i, &c);
+		add_moments_1(r, s, &m, f, i, &c);
+	}
+}
+
+#define MOMENTS_OF(k)                                                          \
+	case k:                                                                \
+		f.nhot = k;                                                    \
+		moments_of(r, first, n, s, f);                                 \
+		break
+
+static void
+moments(const struct rows *r, size_t first, size_t n,
+	const struct single_sums *s)
+{
+	struct shape f = shape_of(r, s);
+
+	if (f.is_wide) {
+		moments_of(r, first, n, s, f);
+		return;
+	}
+	switch (f.nhot) {
+		MOMENTS_OF(2);
+		MOMENTS_OF(3);
+		MOMENTS_OF(4);
+		MOMENTS_OF(5);
+		MOMENTS_OF(6);
+	default:
+		moments_of(r, first, n, s, f);
 	}
 }
 
@@ -548,6 +576,7 @@ NAME(pass)(const struct rows *r, size_t first, size_t n,
 	struct NAME(tally) t;
 	float *most = (float *)t.most;
 	size_t last = first + n, end = 0;
+	size_t batch = (size_t)(0x1p31 / s->term) - 1;
 
 	memset(&t, 0, sizeof t);
 	for (size_t k = 0; k < LANES; k++) {
@@ -558,7 +587,7 @@ NAME(pass)(const struct rows *r, size_t first, size_t n,
 		((float *)t.curve)[k] = (float)(1 / unit);
 	}
 	for (; first < last; first = end) {
-		end = first + SINGLE_BATCH_ROWS;
+		end = first + batch;
 		if (end > last)
 			end = last;
 		for (size_t i = first; i < end; i += BLOCK)

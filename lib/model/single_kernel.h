@@ -18,25 +18,31 @@
 
 struct gram_map;
 
-/* The largest integer that a term may be, so that all rows of a batch fit 31
- * bits, of a group of so many training rows; a term has at most 22 bits. */
-#define SINGLE_BATCH_ROWS 1023
-static inline double
-single_term(uint64_t rows)
+/* Bits of the integers that terms become: as many as leave room in 31 for all
+ * rows of the group, or for the fewer than 2^(31 - bits) of a batch. */
+static inline unsigned
+single_bits(uint64_t rows, unsigned least, unsigned most)
 {
-	return rows < 512 ? 0x1p22 : 0x1p21;
+	unsigned bits = most;
+
+	while (bits > least && rows >> (31 - bits) != 0)
+		bits--;
+	return bits;
 }
 
-/* Those of the weighted curvatures in second moments, of which fewer bits do
- * for a preconditioner: all rows of a group of less than 2^16 are one batch. */
+/* Of gradients: with one bit less the error of a mean doubles, with twice the
+ * rows it falls by a root. */
+static inline unsigned
+single_term_bits(uint64_t rows)
+{
+	return single_bits(rows, 19, 22);
+}
+
+/* Of weighted curvatures, where fewer do for a preconditioner. */
 static inline unsigned
 single_curve_bits(uint64_t rows)
 {
-	unsigned bits = 21;
-
-	while (bits > 15 && rows >> (31 - bits) != 0)
-		bits--;
-	return bits;
+	return single_bits(rows, 15, 21);
 }
 
 /* What such an integer 1 stands for: a curvature is at most 1/4, and less than
@@ -55,7 +61,7 @@ struct single_sums {
 	double weight;
 	const float *share;
 	const double *bound; /* [width] powers of two above |residual| */
-	double term;	     /* single_term() */
+	double term;	     /* 2^single_term_bits() */
 	bool want_loss;
 	int32_t *batch; /* [d + 2][width], aligned; zero, and left so */
 	/* Added to: */

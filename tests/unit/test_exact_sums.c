@@ -611,7 +611,7 @@ prepare_single(const struct job *j, struct single_of *a)
 	const struct view *v = j->view;
 
 	a->weight = pow2_above(j->toy->facts.weight_max);
-	a->term = single_term(j->toy->facts.rows[PART_TRAIN]);
+	a->term = 1u << single_term_bits(j->toy->facts.rows[PART_TRAIN]);
 	a->curve_term = 1u << single_curve_bits(j->toy->facts.rows[PART_TRAIN]);
 	a->share = xcalloc(a->slots, sizeof *a->share);
 	for (uint32_t k = 0; k < v->d; k++)

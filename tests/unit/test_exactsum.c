@@ -148,6 +148,52 @@ put(const struct exactsum *s, struct strbuf *sb)
 	exactsum_put(s, sb);
 }
 
+/* n terms of either sign, some 0, below 2^`top` and down to `spread` binary
+ * orders below. */
+static void
+fill_orders(double *v, size_t n, int top, unsigned spread)
+{
+	for (size_t i = 0; i < n; i++) {
+		int e = top - 53 - (int)(next_bits() % (spread + 1));
+
+		v[i] = next_bits() % 9 == 0
+			   ? 0
+			   : ldexp((double)(next_bits() >> 11), e);
+		if (next_bits() % 2)
+			v[i] = -v[i];
+	}
+}
+
+/* Adding many at once is adding one after the other, whatever their orders. */
+static void
+many_at_once(void)
+{
+	static const unsigned spread[] = {0, 20, 60, 90, 300, 1200};
+	static const int top[] = {0, 5, -400, 480, 505, -520, 1000, -900};
+	static double v[3000];
+	struct strbuf want = STRBUF_INIT, got = STRBUF_INIT;
+
+	for (size_t k = 0; k < 6 * 8; k++) {
+		size_t n = k == 0 ? 3000 : next_bits() % 3000;
+		struct exactsum one, many;
+
+		fill_orders(v, n, top[k / 6], spread[k % 6]);
+		if (n > 7 && k % 7 == 6)
+			v[n / 2] = k % 2 ? NAN : INFINITY;
+		exactsum_init(&one);
+		exactsum_init(&many);
+		for (size_t i = 0; i < n; i++)
+			exactsum_add(&one, v[i]);
+		exactsum_add_many(&many, v, n);
+		put(&one, &want);
+		put(&many, &got);
+		CHECK_INT(got.len, want.len);
+		CHECK_MEM(got.buf, want.buf, want.len);
+	}
+	strbuf_release(&want);
+	strbuf_release(&got);
+}
+
 static void
 any_order(void)
 {
@@ -311,6 +357,7 @@ bad_bytes(void)
 int
 main(void)
 {
+	check_run("many at once are one after the other", many_at_once);
 	check_run("sums of few terms", small_sums);
 	check_run("what cancels leaves the rest exact", cancellation);
 	check_run("the sum is rounded once, ties to even", rounding);
