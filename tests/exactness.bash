@@ -85,6 +85,35 @@ hard_libsvm() {
 	}'
 }
 
+# rare_csv ROWS: groups as above of rows with a missing value here and there, an
+# offset and weights, and four columns whose values are mostly rare ones: far
+# more features than second moments are kept of.
+rare_csv() {
+	awk -v rows="$1" '
+	function random() {
+		s = (s * 69069 + 12345) % 4294967296
+		return s / 4294967296
+	}
+	BEGIN {
+		print "g,x,a,b,c,d,off,w,part,late"
+		for (i = 0; i < rows; i++) {
+			u = random()
+			g = u < .7 ? "most" : u < .9 ? "some" : "other"
+			x = 4 * random() - 2
+			score = x + 2 * random() - 1
+			line = random() < .1 ? "NA" : sprintf("%.17g", x)
+			for (k = 0; k < 4; k++) {
+				v = int(400 * random() ^ 3)
+				score += v % 3 - 1
+				line = line (v == 7 ? "," : ",v" v)
+			}
+			printf("%s,%s,%.17g,%.17g,%s,%d\n", g, line,
+			    random() - .5, 1 + random(),
+			    random() < .1 ? "holdout" : "train", score > 0)
+		}
+	}'
+}
+
 # hard_data CSV DATASET LABEL OPTION...
 hard_data() {
 	kp-featurize -q --label "$3" --group-by g --weight w --split part \
@@ -112,6 +141,9 @@ make_hard() {
 	    --drop late,amount,kind
 	hard_data wide.csv kind kind --task multiclass \
 	    --drop "off,late,amount,count"
+	rare_csv "$1" >rare.csv
+	kp-featurize -q --label late --positive 1 --group-by g --weight w \
+	    --offset off --split part --block-size 4K rare.csv -o rare
 	hard_libsvm "$1" 30 late >wide.late
 	hard_libsvm "$1" 9 late >moderate.late
 	hard_libsvm "$1" 30 amount >wide.amount
@@ -139,6 +171,8 @@ exact_cases=(
 	'huber-newton|amount|huber --param delta=0.5 --param solver=newton'
 	'softmax|kind|softmax'
 	'softmax-l1|kind|softmax --param l1=0.003'
+	'rare|rare|logistic'
+	'rare-mixed|rare|logistic --param l1=0,0.003'
 	'sparse|sparse-late|logistic --param tolerance=1e-8'
 	'sparse-wide|sparse-late|logistic --param standardize=0'
 	'sparse-single|sparse-moderate|logistic'

@@ -67,3 +67,12 @@ covering() {
 	! cmp -s <(grep '"group":"3"' at.told | jq .objective) \
 	    <(grep '"group":"3"' below.told | jq .objective)
 }
+
+@test "groups of many rare values are trained by truncated Newton, and converge" {
+	make_hard 1500
+	exact_run rare logistic want 7 gl avx2 16
+	[ "$(grep -c '"status":"converged"' want.told)" -ge 12 ]
+	exact_run rare "logistic --param solver=lbfgs" other 7 gl avx2 16
+	! cmp -s <(grep '"group":"most"' want.told | jq .epoch) \
+	    <(grep '"group":"most"' other.told | jq .epoch)
+}

@@ -13,6 +13,7 @@
 #include "model/lbfgs.h"
 #include "model/precond.h"
 #include "model/single_kernel.h"
+#include "model/truncated.h"
 
 /* Why a lane ended; part of STATE. */
 enum reason {
@@ -36,6 +37,7 @@ struct lane {
 	double delta; /* of huber */
 	double loss, objective;
 	struct loss_bounds bound;
+	bool wide;	      /* by truncated Newton, see pack->wide; else: */
 	struct lbfgs *solver; /* NULL until the first update */
 	bool wants_curvature; /* of the next pass, at its point */
 	bool wants_loss;      /* so */
@@ -62,8 +64,10 @@ struct pack {
 	/* Rows are in single precision; then: */
 	bool single;
 	const struct single_kernel *fast;
-	float *share;  /* [d] see single_kernel.h */
-	double weight; /* power of two above the largest */
+	float *share;		/* [d] see single_kernel.h */
+	double weight;		/* power of two above the largest */
+	struct truncated *wide; /* NULL: no lane is by it */
+	bool all_wide;
 	struct lane *lane[PACK_LANES_MAX];
 };
 
@@ -72,5 +76,18 @@ glm_weights_of(const struct pack *p)
 {
 	return (struct glm_weights){p->kind, p->kernel, p->w, p->width, p->n};
 }
+
+/* --- lanes by truncated Newton: glm_truncated.c --- */
+
+/* Makes lanes of a new pack such, if the group is one for that. */
+void glm_truncated_new(struct pack *p);
+/* Lanes have been from[0 .. n). */
+void glm_truncated_repack(struct pack *p, const size_t *from);
+void glm_truncated_accumulate(const struct pack *p, const struct rows *r,
+			      struct partial *t);
+/* Feeds them all; then lane's status, and what it has come to if it has ended.
+ */
+void glm_truncated_update(struct pack *p, const struct partial *t);
+enum lbfgs_status glm_truncated_status(const struct pack *p, size_t lane);
 
 #endif

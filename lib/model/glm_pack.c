@@ -196,11 +196,13 @@ glm_pack_new(const struct pack_spec *spec, enum loss kind)
 		p->base[j] = 3 * pow2_above(mass * v->bound[j]);
 	p->gram = gram_new(v, mass);
 	p->precond = precond_new(p->gram);
-	p->wants_moments = true;
 	if (v->single)
 		prepare_single(p);
 	for (size_t i = 0; i < p->n; i++)
 		start_lane(p, i, spec->config[i]);
+	if (kind == LOSS_LOGISTIC)
+		glm_truncated_new(p);
+	p->wants_moments = !p->all_wide;
 	return p;
 }
 
@@ -215,6 +217,7 @@ glm_pack_free(struct pack *p)
 	free(p->base);
 	precond_free(p->precond);
 	gram_free(p->gram);
+	truncated_free(p->wide);
 	free(p->share);
 	free(p->moments);
 	free(p);
@@ -249,6 +252,8 @@ glm_pack_repack(struct pack *p, const bool *keep)
 	p->w = w;
 	p->width = width;
 	p->n = n;
+	if (p->wide)
+		glm_truncated_repack(p, from);
 	if (p->precond_set && n > 0)
 		precond_keep(p->precond, from, n);
 }
@@ -267,6 +272,8 @@ glm_pack_point_put(const struct pack *p, struct strbuf *sb)
 	}
 	for (size_t j = 0; j < p->nvar; j++)
 		put_f64s(sb, p->w + j * p->width, p->n);
+	if (p->wide)
+		truncated_point_put(p->wide, sb);
 }
 
 int
@@ -284,6 +291,8 @@ glm_pack_point_get(struct pack *p, struct cursor *c)
 	}
 	for (size_t j = 0; j < p->nvar; j++)
 		get_f64s(c, p->w + j * p->width, p->n);
+	if (p->wide && truncated_point_get(p->wide, c) < 0)
+		return -1;
 	return cursor_ok(c) ? 0 : -1;
 }
 
@@ -296,17 +305,6 @@ end_lane(struct lane *l, enum lane_status status, enum reason reason)
 	l->reason = reason;
 }
 
-/* Ended, with the accepted point as the model. */
-static void
-settle(struct pack *p, size_t lane)
-{
-	struct lane *l = p->lane[lane];
-
-	set_point(p, lane, lbfgs_accepted(l->solver));
-	l->loss = lbfgs_loss(l->solver);
-	l->objective = lbfgs_objective(l->solver);
-}
-
 static double
 penalty(const struct config *c, const double *x, size_t d)
 {
@@ -316,6 +314,34 @@ penalty(const struct config *c, const double *x, size_t d)
 		l1 += fabs(x[j]);
 	return 0.5 * c->value[GLM_L2] * fmath_dot(x, x, d) +
 	       c->value[GLM_L1] * l1;
+}
+
+static void
+settle_wide(struct pack *p, size_t lane)
+{
+	struct lane *l = p->lane[lane];
+	double *x = xcalloc(p->nvar, sizeof *x);
+
+	truncated_accepted(p->wide, lane, x);
+	set_point(p, lane, x);
+	l->loss = truncated_loss(p->wide, lane);
+	l->objective = l->loss + penalty(l->config, x, p->view->d);
+	free(x);
+}
+
+/* Ended, with the accepted point as the model. */
+static void
+settle(struct pack *p, size_t lane)
+{
+	struct lane *l = p->lane[lane];
+
+	if (l->wide) {
+		settle_wide(p, lane);
+		return;
+	}
+	set_point(p, lane, lbfgs_accepted(l->solver));
+	l->loss = lbfgs_loss(l->solver);
+	l->objective = lbfgs_objective(l->solver);
 }
 
 /* What the solver's status makes of a lane. */
@@ -465,6 +491,12 @@ move_on(struct pack *p, size_t lane)
 {
 	struct lane *l = p->lane[lane];
 
+	if (l->wide) {
+		judge(l, glm_truncated_status(p, lane));
+		if (l->status != LANE_STEP)
+			settle(p, lane);
+		return;
+	}
 	if (l->epoch >= p->epochs)
 		lbfgs_stop(l->solver);
 	judge(l, lbfgs_status(l->solver));
@@ -580,12 +612,16 @@ take_curvature(struct pack *p, struct lane *l, const struct moments *m,
 	lbfgs_forget(l->solver);
 }
 
-/* A lane that only wants the loss of its model, and not yet. */
+/* Whether a lane only wants the loss of its model. */
 static bool
-is_waiting(const struct lane *l)
+is_settling(const struct pack *p, size_t lane)
 {
-	return l->status == LANE_STEP && l->solver &&
-	       lbfgs_settling(l->solver) && !l->wants_loss;
+	const struct lane *l = p->lane[lane];
+
+	if (l->status != LANE_STEP)
+		return false;
+	return l->wide ? truncated_settling(p->wide, lane)
+		       : l->solver && lbfgs_settling(l->solver);
 }
 
 /* Losses cost most of a pass to all lanes: those that want theirs to end wait
@@ -598,14 +634,16 @@ let_settle(struct pack *p)
 
 	for (size_t i = 0; i < p->n; i++)
 		running +=
-		    p->lane[i]->status == LANE_STEP &&
-		    !(p->lane[i]->solver && lbfgs_settling(p->lane[i]->solver));
+		    p->lane[i]->status == LANE_STEP && !is_settling(p, i);
 	now = running == 0 || width_for(running) < p->width;
 	for (size_t i = 0; i < p->n; i++) {
 		struct lane *l = p->lane[i];
 
-		if (l->status == LANE_STEP && l->solver &&
-		    lbfgs_settling(l->solver))
+		if (!is_settling(p, i))
+			continue;
+		if (l->wide)
+			truncated_settle(p->wide, i, now);
+		else
 			l->wants_loss = now;
 	}
 }
@@ -626,7 +664,7 @@ glm_pack_update(struct pack *p, const struct partial *t,
 		before[i] = l->epoch;
 		if (l->status == LANE_STEP && !(p->facts->weight_sum > 0))
 			end_lane(l, LANE_DIVERGED, REASON_NO_ROWS);
-		if (is_waiting(l))
+		if (l->wide || (is_settling(p, i) && !l->wants_loss))
 			continue;
 		if (l->status == LANE_STEP)
 			unit = loss_curvature_unit(p->kind, p->facts, l->bound);
@@ -638,6 +676,13 @@ glm_pack_update(struct pack *p, const struct partial *t,
 	}
 	while (solve_round(p))
 		;
+	if (p->wide && p->facts->weight_sum > 0) {
+		glm_truncated_update(p, t);
+		for (size_t i = 0; i < p->n; i++)
+			fed[i] |= p->lane[i]->wide &&
+				  p->lane[i]->status == LANE_STEP &&
+				  truncated_was_fed(p->wide, i);
+	}
 	for (size_t i = 0; i < p->n; i++)
 		if (fed[i])
 			move_on(p, i);
@@ -676,10 +721,13 @@ glm_pack_save(const struct pack *p, size_t lane, enum save_what what,
 	      struct strbuf *sb)
 {
 	const struct lane *l = p->lane[lane];
-	bool live = l->solver && l->status == LANE_STEP;
+	bool live = (l->wide || l->solver) && l->status == LANE_STEP;
 	double *x = xcalloc(p->nvar, sizeof *x);
 
-	get_point(p, lane, x);
+	if (l->wide && live)
+		truncated_accepted(p->wide, lane, x);
+	else
+		get_point(p, lane, x);
 	glm_model_put(p->view, p->kind, x, sb);
 	free(x);
 	if (what == SAVE_MODEL)
@@ -695,6 +743,10 @@ glm_pack_save(const struct pack *p, size_t lane, enum save_what what,
 	put_u8(sb, live);
 	if (!live)
 		return;
+	if (l->wide) {
+		truncated_put(p->wide, lane, sb);
+		return;
+	}
 	put_u8(sb, l->wants_curvature);
 	put_u8(sb, l->moments != NULL);
 	if (l->moments)
@@ -736,7 +788,7 @@ clear_lane(const struct pack *p, struct lane *l)
 	l->moments = NULL;
 	l->solved_for = NULL;
 	l->wants_curvature = false;
-	l->wants_loss = !starts_known(p);
+	l->wants_loss = !l->wide && !starts_known(p);
 }
 
 int
@@ -759,7 +811,10 @@ glm_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n)
 	clear_lane(p, l);
 	p->precond_set = false;
 	if (get_u8(&c) && !bad)
-		bad = load_solver(p, l, &c, w);
+		bad = l->wide ? truncated_get(p->wide, lane, &c)
+			      : load_solver(p, l, &c, w);
+	else if (l->wide)
+		truncated_drop(p->wide, lane);
 	set_point(p, lane, w);
 	free(w);
 	return bad || !cursor_done(&c) ? -1 : 0;

@@ -36,7 +36,9 @@ glm_partial_free(struct partial *t)
 	free(t->scratch.w);
 	free(t->scratch.batch);
 	free(t->scratch.cells);
+	free(t->scratch.wide);
 	free(t->shared.sum);
+	free(t->wide.sum);
 	for (size_t i = 0; i < GLM_LANES; i++)
 		free(t->lane[i].sum);
 	free(t);
@@ -47,48 +49,60 @@ glm_partial_reset(struct partial *t)
 {
 	memset(t->g, 0, doubles(t) * sizeof *t->g);
 	t->shared.has = false;
+	t->wide.has = false;
 	for (size_t i = 0; i < t->n; i++)
 		t->lane[i].has = false;
+}
+
+static double *
+sums_of(struct moments *m, size_t size)
+{
+	if (m->has)
+		return m->sum;
+	if (!m->sum)
+		m->sum = xaligned(size, sizeof *m->sum);
+	memset(m->sum, 0, size * sizeof *m->sum);
+	m->has = true;
+	return m->sum;
 }
 
 double *
 glm_partial_moments(struct partial *t, struct moments *m)
 {
-	if (m->has)
-		return m->sum;
-	if (!m->sum)
-		m->sum = xaligned(t->moments_size, sizeof *m->sum);
-	memset(m->sum, 0, t->moments_size * sizeof *m->sum);
-	m->has = true;
-	return m->sum;
+	return sums_of(m, t->moments_size);
+}
+
+double *
+glm_partial_wide(struct partial *t)
+{
+	return sums_of(&t->wide, t->wide_size);
 }
 
 static void
-put_moments(const struct partial *t, const struct moments *m, struct strbuf *sb)
+put_moments(const struct moments *m, size_t size, struct strbuf *sb)
 {
 	put_u8(sb, m->has);
 	if (m->has)
-		put_f64s(sb, m->sum, t->moments_size);
+		put_f64s(sb, m->sum, size);
 }
 
 static void
-get_moments(struct partial *t, struct moments *m, struct cursor *c)
+get_moments(struct moments *m, size_t size, struct cursor *c)
 {
 	m->has = false;
 	if (get_u8(c))
-		get_f64s(c, glm_partial_moments(t, m), t->moments_size);
+		get_f64s(c, sums_of(m, size), size);
 }
 
 static void
-merge_moments(struct partial *into, struct moments *m,
-	      const struct moments *from)
+merge_moments(struct moments *m, const struct moments *from, size_t size)
 {
 	double *sum;
 
 	if (!from->has)
 		return;
-	sum = glm_partial_moments(into, m);
-	for (size_t k = 0; k < into->moments_size; k++)
+	sum = sums_of(m, size);
+	for (size_t k = 0; k < size; k++)
 		sum[k] += from->sum[k];
 }
 
@@ -103,9 +117,10 @@ glm_partial_put(const struct partial *t, struct strbuf *sb)
 	put_f64s(sb, t->loss_max, t->n);
 	for (size_t j = 0; j <= t->d; j++)
 		put_f64s(sb, t->g + j * t->width, t->n);
-	put_moments(t, &t->shared, sb);
+	put_moments(&t->shared, t->moments_size, sb);
 	for (size_t i = 0; i < t->n; i++)
-		put_moments(t, &t->lane[i], sb);
+		put_moments(&t->lane[i], t->moments_size, sb);
+	put_moments(&t->wide, t->wide_size, sb);
 }
 
 int
@@ -119,9 +134,10 @@ glm_partial_get(struct partial *t, struct cursor *c)
 	get_f64s(c, t->loss_max, t->n);
 	for (size_t j = 0; j <= t->d; j++)
 		get_f64s(c, t->g + j * t->width, t->n);
-	get_moments(t, &t->shared, c);
+	get_moments(&t->shared, t->moments_size, c);
 	for (size_t i = 0; i < t->n; i++)
-		get_moments(t, &t->lane[i], c);
+		get_moments(&t->lane[i], t->moments_size, c);
+	get_moments(&t->wide, t->wide_size, c);
 	return cursor_ok(c) ? 0 : -1;
 }
 
@@ -138,7 +154,9 @@ glm_partial_merge(struct partial *into, const struct partial *from)
 		if (from->loss_max[i] > into->loss_max[i])
 			into->loss_max[i] = from->loss_max[i];
 	}
-	merge_moments(into, &into->shared, &from->shared);
+	merge_moments(&into->shared, &from->shared, into->moments_size);
 	for (size_t i = 0; i < into->n; i++)
-		merge_moments(into, &into->lane[i], &from->lane[i]);
+		merge_moments(&into->lane[i], &from->lane[i],
+			      into->moments_size);
+	merge_moments(&into->wide, &from->wide, into->wide_size);
 }

@@ -25,16 +25,22 @@ struct glm_scratch {
 	float *w;	/* [d + 2][width] */
 	int32_t *batch; /* [d + 2][width] zeros */
 	int32_t *cells; /* [moments_size][width] zeros */
+	int32_t *wide;	/* [2][d + 2][width] zeros; see truncated_kernel.h */
 };
 
 struct partial {
-	size_t n, width, d;		 /* lanes, with padding; features */
+	size_t n, width, d;		 /* lanes, with padding; features, or 0
+					    if no lane wants g */
 	double *g;			 /* [d + 2][width] */
 	double *sum;			 /* [width] of losses */
 	double *residual_max, *loss_max; /* [width] */
 	size_t moments_size;
 	struct moments shared;		/* all rows alike */
 	struct moments lane[GLM_LANES]; /* weighted by curvature */
+	/* What truncated Newton sums: [d + 2][width], the same of the
+	 * diagonal, [width] of losses. */
+	size_t wide_size; /* 0: no lane is such */
+	struct moments wide;
 	struct glm_scratch scratch;
 };
 
@@ -44,6 +50,7 @@ void glm_partial_free(struct partial *t);
 void glm_partial_reset(struct partial *t);
 /* The sums, zero if there were none. */
 double *glm_partial_moments(struct partial *t, struct moments *m);
+double *glm_partial_wide(struct partial *t);
 void glm_partial_put(const struct partial *t, struct strbuf *sb);
 int glm_partial_get(struct partial *t, struct cursor *c);
 void glm_partial_merge(struct partial *into, const struct partial *from);

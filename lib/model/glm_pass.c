@@ -10,7 +10,12 @@
 struct partial *
 glm_pack_partial(const struct pack *p)
 {
-	return glm_partial_new(p->n, p->width, p->view->d, gram_size(p->gram));
+	struct partial *t = glm_partial_new(
+	    p->n, p->width, p->all_wide ? 0 : p->view->d, gram_size(p->gram));
+
+	if (p->wide)
+		t->wide_size = (2 * ((size_t)p->view->d + 2) + 1) * p->width;
+	return t;
 }
 
 /* Moments of the rows weighted by the curvature at each lane's point, for the
@@ -234,6 +239,8 @@ accumulate_single(const struct pack *p, const struct rows *r, struct partial *t)
 	s.loss_max = loss;
 	run_single(r, &s, &c, p->fast->accumulate);
 	for (size_t i = 0; i < p->n; i++) {
+		if (p->lane[i]->wide)
+			continue;
 		if ((double)residual[i] > t->residual_max[i])
 			t->residual_max[i] = (double)residual[i];
 		if ((double)loss[i] > t->loss_max[i])
@@ -262,6 +269,10 @@ void
 glm_pack_accumulate(const struct pack *p, const struct rows *r,
 		    struct partial *t)
 {
+	if (p->wide)
+		glm_truncated_accumulate(p, r, t);
+	if (p->all_wide)
+		return;
 	if (p->single) {
 		accumulate_single(p, r, t);
 		if (p->wants_moments)

@@ -121,14 +121,37 @@ groups_add(struct groups *all, size_t ordinal, const struct config *c)
 					   at->entries, false, false);
 }
 
+struct groups_size {
+	uint64_t rows;
+	size_t ordinal;
+};
+
 static inline int
 groups_larger_first(const void *a, const void *b)
 {
-	const struct group *x = a, *y = b;
+	const struct groups_size *x = a, *y = b;
 
-	if (x->train_rows != y->train_rows)
-		return x->train_rows < y->train_rows ? 1 : -1;
+	if (x->rows != y->rows)
+		return x->rows < y->rows ? 1 : -1;
 	return x->ordinal < y->ordinal ? -1 : 1;
+}
+
+/* The groups that can have a model, largest first: views point to facts, so
+ * that groups cannot move once they are read. */
+static inline size_t
+groups_order(const struct index *ix, bool classes, struct groups_size *order)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ix->ngroup; i++) {
+		uint64_t rows = ix->group[i].rows[PART_TRAIN];
+
+		if (rows >= GROUPS_MIN_ROWS &&
+		    !(classes && ix->group[i].flags & INDEX_ONE_CLASS))
+			order[n++] = (struct groups_size){rows, i};
+	}
+	qsort(order, n, sizeof *order, groups_larger_first);
+	return n;
 }
 
 /* Reads all groups as a config of the learner sees them; dies if it cannot. */
@@ -138,6 +161,8 @@ groups_read(struct groups *all, const char *path, const struct learner *l,
 {
 	struct error err = ERROR_NONE;
 	const struct index *ix;
+	struct groups_size *order;
+	size_t n;
 	bool classes;
 	double start = clock_sec();
 
@@ -148,13 +173,13 @@ groups_read(struct groups *all, const char *path, const struct learner *l,
 	ix = dataset_index(all->data);
 	classes = dataset_schema(all->data)->task != TASK_REGRESSION;
 	all->group = xcalloc(ix->ngroup, sizeof *all->group);
-	for (size_t i = 0; i < ix->ngroup; i++)
-		if (ix->group[i].rows[PART_TRAIN] >= GROUPS_MIN_ROWS &&
-		    !(classes && ix->group[i].flags & INDEX_ONE_CLASS))
-			groups_add(all, i, c);
+	order = xcalloc(ix->ngroup, sizeof *order);
+	n = groups_order(ix, classes, order);
+	for (size_t i = 0; i < n; i++)
+		groups_add(all, order[i].ordinal, c);
+	free(order);
 	if (all->n == 0)
 		dief(EXIT_DATA, "%s: no group can have a model", path);
-	qsort(all->group, all->n, sizeof *all->group, groups_larger_first);
 	all->read_sec = clock_sec() - start;
 }
 
