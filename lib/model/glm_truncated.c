@@ -80,7 +80,7 @@ glm_truncated_accumulate(const struct pack *p, const struct rows *r,
 	struct truncated_pass s = {
 	    .weight = p->weight,
 	    .share = p->share,
-	    .term = single_term(p->facts->rows[PART_TRAIN]),
+	    .term = truncated_term(p->facts->rows[PART_TRAIN]),
 	    .g = sums,
 	    .diagonal = sums + slots,
 	    .sum = sums + 2 * slots,

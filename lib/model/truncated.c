@@ -5,7 +5,6 @@
 #include <string.h>
 #include "base/mem.h"
 #include "model/loss.h"
-#include "model/single_kernel.h"
 
 /* A step is taken when the slope along it lies between these shares of the
  * slope at its start. */
@@ -84,7 +83,7 @@ list_slots(struct truncated *t)
 
 		if (j == 0 || of->feature != of[-1].feature)
 			t->first[t->nfirst++] = j;
-		if (!hot || v->mean[j] * rows > SINGLE_BATCH_ROWS - 1)
+		if (!hot || v->mean[j] * rows > TRUNCATED_BATCH_ROWS - 1)
 			t->frequent[t->nfrequent++] = j;
 	}
 	t->first[t->nfirst] = v->d;

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <string.h>
-#include "model/single_kernel.h"
 
 #define SINGLE_LANES 4
 #include "base/fmath_single.h"
@@ -365,7 +364,7 @@ NAME(pass)(const struct rows *r, const struct truncated_pass *s, struct shape f)
 	for (size_t k = 0; k < LANES; k++)
 		scale[k] = (float)(s->term / s->bound[k]);
 	for (size_t first = 0; first < r->n; first = end) {
-		end = first + SINGLE_BATCH_ROWS;
+		end = first + TRUNCATED_BATCH_ROWS;
 		if (end > r->n)
 			end = r->n;
 		for (size_t i = first; i < end; i += BLOCK)

@@ -21,6 +21,15 @@
  * curvature is at most 1/4. */
 #define TRUNCATED_DIAGONAL_SHARE 4
 
+/* The largest integer that a term may be, so that all rows of a batch fit 31
+ * bits, of a group of so many training rows; a term has at most 22 bits. */
+#define TRUNCATED_BATCH_ROWS 1023
+static inline double
+truncated_term(uint64_t rows)
+{
+	return rows < 512 ? 0x1p22 : 0x1p21;
+}
+
 struct truncated_pass {
 	size_t width;	     /* lanes, padding included: 1, 4, 8, 16 */
 	const float *point;  /* [d + 2][2][width] w and v, aligned to 64 */
@@ -34,7 +43,7 @@ struct truncated_pass {
 	const float *share;
 	double bound[16]; /* [width] powers of two above |residual|, or
 			     |curvature x'v| */
-	double term;	  /* single_term() */
+	double term;	  /* truncated_term() */
 	/* Slots in more rows of the group than a batch has, ascending: all
 	 * others can wait for the end of the pass. */
 	const uint32_t *frequent;
