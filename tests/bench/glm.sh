@@ -17,6 +17,11 @@
 # The small version, which is the default, is flights-500k once; KP_BENCH=full
 # all tables, RUNS=7 times, with scikit-learn where PEER_PYTHON has it.
 #
+# The 12 penalties are those of C from 10^-4 to 10^1.5, sums of losses as
+# LIBLINEAR has them, at a group of mean size (l2 = 1 / (C rows)); "weak" is
+# fitting once more with l2 from 1e-8 to 1e-1, that is C to some 10^4, where both
+# take longer.
+#
 # LIBLINEAR is its trust region method; DUAL=1 adds its dual coordinate descent,
 # which takes many times as long at weak penalties.
 #
@@ -45,7 +50,7 @@ BUILT=$KP_BIN/../bench
 [ -x "$BUILT/glm_fit" ] || skip "no build/bench/glm_fit (make bench makes it)"
 CORES=$(nproc)
 P=2
-SPACE=(--param l2=log:1e-8:1e-1 --search grid:12)
+WEAK=(--param l2=log:1e-8:1e-1 --search grid:12)
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 spoilt=0
 
@@ -189,6 +194,24 @@ job_table() {
 		    n, rss, n * rss / decoded, "decoded columns\n" }'
 }
 
+# penalties ROWS [CONFIGS]: of groups of so many training rows.
+penalties() {
+	SPACE=(--param "l2=log:$(awk -v n="$1" 'BEGIN {
+		printf "%.3g:%.3g", 1 / (10 ^ 1.5 * n), 1 / (1e-4 * n) }')"
+	    --search "grid:${2-12}")
+}
+
+# weak NAME AIM: fitting with weaker penalties.
+weak() {
+	local i
+	for ((i = 0; i < RUNS; i++)); do
+		alone "$1-weak-fit" "$BUILT/glm_fit" -p $P "${WEAK[@]}" "$1"
+		peers "$1-weak" -p $P "${WEAK[@]}" "$1"
+	done
+	echo " l2 1e-8 to 1e-1"
+	fit_table "$1-weak" "$2"
+}
+
 # grid NAME OPTION...: everything on NAME.csv, which kp-featurize reads by the
 # options.
 grid() {
@@ -227,18 +250,20 @@ flights() {
 	need_shared "data/flights/$1.csv.gz"
 	rm -f train.csv
 	gzip -dc "$SHARED/data/flights/$1.csv.gz" >"$1.csv"
+	penalties "$2"
 	grid "$1" "${FLIGHTS[@]}"
 	heading "$1"
 	fit_table "$1" 25 70
 	job_table "$1" 15
+	[ "$KP_BENCH" != full ] || weak "$1" 25
 }
 
 table_flights-500k() {
-	flights flights-500k
+	flights flights-500k 2000
 }
 
 table_flights-3m() {
-	flights flights-3m
+	flights flights-3m 12000
 	[ -e flights-500k-fit.said ] || return 0
 	awk -v a="$(said flights-500k-fit fit_sec)" \
 	    -v b="$(said flights-3m-fit fit_sec)" \
@@ -250,6 +275,7 @@ table_flights-3m() {
 
 table_clicks() {
 	"$BUILT/gendata" clicks --rows "$ROWS" >clicks.csv || exit 1
+	penalties $((ROWS * 9 / 10 / 280))
 	grid clicks --label y --positive 1 --group-by partner
 	heading "clicks, $ROWS rows"
 	fit_table clicks 10
@@ -262,6 +288,7 @@ table_a9a() {
 	gzip -dc "$SHARED/data/libsvm/a9a.gz" >a9a.txt
 	kp-featurize -q -f --format libsvm --positive +1 a9a.txt -o a9a ||
 	    exit 1
+	penalties 32561
 	for ((i = 0; i < RUNS; i++)); do
 		alone a9a-fit "$BUILT/glm_fit" -p 1 "${SPACE[@]}" \
 		    --param standardize=0 a9a
@@ -303,11 +330,11 @@ some_flights() {
 table_width() {
 	local i w
 	some_flights
+	penalties 2000 16
 	for ((i = 0; i < RUNS; i++)); do
 		for w in 1 16; do
 			alone width-$w "$BUILT/glm_fit" -p $P --width $w \
-			    --param l2=log:1e-8:1e-1 --search grid:16 \
-			    flights-500k
+			    "${SPACE[@]}" flights-500k
 		done
 	done
 	heading "flights-500k, 16 configs, CPU seconds of fitting"

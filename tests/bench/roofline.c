@@ -2,18 +2,18 @@
  * roofline - what one core of this machine can do, and what share of it the
  * passes of a learner's packs reach: kp-roofline(7) explains the figures.
  *
- *	roofline [--param NAME=VALUE]... [--cell BYTES] [DATASET]
+ *	roofline [--param NAME=VALUE]... [DATASET]
  *
  * The machine: gigabytes a second read from arrays that fit each cache and from
  * one that fits none, and read and written back; multiplications and additions
  * (no FMA: kp uses none); the logistic link, which gives mean and loss, in
- * either precision.
+ * either precision, and the mean alone.
  *
  * With a DATASET, the passes: nanoseconds for a row at widths 1 to 16, in packs
  * of logistic driven through the learner interface, over the groups of at least
  * ROWS_MIN training rows.  At each of the first points of training a pass is
- * timed several times; the least counts, so that passes that also sum second
- * moments do not.  The first pass, which does, is shown beside.
+ * timed several times; the least counts, so that passes that also sum losses or
+ * second moments do not.  The first pass, which does, is shown beside.
  *
  * Roofs for a row, each a time below which it cannot be done:
  *
@@ -22,8 +22,8 @@
  *	         of the row and config, from the cache that both fit
  *	compute  the link at its rate, all other operations at theirs
  *
- * --cell says how many bytes a weight or gradient has in the kernel; 4: it
- * computes in single precision.
+ * Where rows are in single precision, so are the roofs, and the link is the
+ * mean alone.
  */
 
 #include <math.h>
@@ -31,11 +31,8 @@
 #include "base/fmath_lanes.h"
 #include "groups.h"
 #include "model/glm_view.h"
-#if __has_include("base/fmath_single.h")
 #define SINGLE_LANES 16
 #include "base/fmath_single.h"
-#define HAS_SINGLE
-#endif
 
 #define ROWS_MIN 1000
 #define POINTS 5	/* of training at which passes are timed */
@@ -44,12 +41,12 @@
 #define BEST_OF 5
 #define RUN_SEC 0.04
 
-/* Operations of a pass of logistic: for a one-hot the margin and the gradient;
- * for a numeric value 2 of the margin, 5 of its rounded gradient; for a row,
- * without the link, those of residual, loss and their rounding. */
+/* Operations of a pass of logistic, in single and double precision: for a
+ * one-hot the margin and the gradient; for a numeric value 2 of the margin, the
+ * others of its rounded gradient; for a row, without the link, those of the
+ * residual and, in double, the loss. */
 #define FLOPS_HOT 2
-#define FLOPS_NUMERIC 7
-#define FLOPS_ROW 10
+static const double flops_numeric[2] = {6, 7}, flops_row[2] = {8, 10};
 
 static volatile double sink;
 
@@ -62,7 +59,7 @@ struct machine {
 	double read[LEVELS];  /* bytes a second */
 	double write[LEVELS]; /* bytes a second read and as many written */
 	double flops[2];      /* a second, in single and double precision */
-	double link_sec[2];   /* a lane; 0: there is none */
+	double link_sec[2];   /* a lane, in single the mean alone */
 };
 
 typedef float single16 __attribute__((vector_size(64), aligned(64)));
@@ -179,7 +176,6 @@ links_double(void *ctx, size_t n)
 	sink = sum[0];
 }
 
-#ifdef HAS_SINGLE
 static void
 links_single(void *ctx, size_t n)
 {
@@ -205,7 +201,6 @@ sigmoids_single(void *ctx, size_t n)
 			sum += v16f_sigmoid(z + (float)(i % 64) / 8);
 	sink = (double)sum[0];
 }
-#endif
 
 static struct array
 array_new(size_t bytes)
@@ -281,12 +276,10 @@ measure_compute(struct machine *m)
 	print_rate("exp, double", least_sec(exps, &a) / lanes);
 	m->link_sec[DOUBLE] = print_rate("mean and loss, double",
 					 least_sec(links_double, &a) / lanes);
-#ifdef HAS_SINGLE
+	print_rate("mean and loss, single",
+		   least_sec(links_single, &a) / (2 * lanes));
 	m->link_sec[SINGLE] = print_rate(
-	    "mean and loss, single", least_sec(links_single, &a) / (2 * lanes));
-	print_rate("mean alone, single",
-		   least_sec(sigmoids_single, &a) / (2 * lanes));
-#endif
+	    "mean alone, single", least_sec(sigmoids_single, &a) / (2 * lanes));
 	free(a.v);
 }
 
@@ -367,19 +360,21 @@ train_group(const struct groups *all, const struct group *g,
 
 static void
 add_roofs(const struct machine *m, const struct group *g, size_t width,
-	  double cell, struct passes *s)
+	  struct passes *s)
 {
 	const struct rows *r = g->train;
 	const struct view *v = g->view;
+	int kind = r->single ? SINGLE : DOUBLE;
 	double n = (double)g->train_rows, w = (double)width;
+	double cell = r->single ? 4 : 8;
 	double entries = v->sparse ? (double)r->start[r->n] / n : 0;
 	double row = (double)v->nhot * (v->wide ? 4 : 2) +
 		     (r->num ? 8 * (double)v->nnum : 4 * (double)r->stride32) +
 		     entries * 12 + 16;
 	double features = (double)v->nhot + (double)v->nnum + entries;
 	double flops = FLOPS_HOT * (double)v->nhot +
-		       FLOPS_NUMERIC * ((double)v->nnum + entries) + FLOPS_ROW;
-	int kind = cell == 4 && m->link_sec[SINGLE] > 0 ? SINGLE : DOUBLE;
+		       flops_numeric[kind] * ((double)v->nnum + entries) +
+		       flops_row[kind];
 	enum level rows_at = level_of(m, n * row);
 	enum level cells_at = level_of(m, 2 * cell * w * ((double)v->d + 2));
 
@@ -395,7 +390,7 @@ add_roofs(const struct machine *m, const struct group *g, size_t width,
 
 static void
 measure_width(const struct machine *m, const struct groups *all,
-	      const struct space *space, size_t width, double cell)
+	      const struct space *space, size_t width)
 {
 	size_t padded = width > 8 ? 16 : width > 4 ? 8 : width > 1 ? 4 : 1;
 	struct passes s = {0};
@@ -417,7 +412,7 @@ measure_width(const struct machine *m, const struct groups *all,
 		for (size_t k = 0; k < width; k++)
 			spec.config[k] = &space->config[k];
 		train_group(all, g, &spec, &s);
-		add_roofs(m, g, padded, cell, &s);
+		add_roofs(m, g, padded, &s);
 	}
 	if (s.rows == 0)
 		dief(EXIT_DATA, "no group has %d training rows", ROWS_MIN);
@@ -438,7 +433,7 @@ measure_width(const struct machine *m, const struct groups *all,
 
 static void
 measure_passes(const struct machine *m, const char *path,
-	       const struct opt_list *param, double cell)
+	       const struct opt_list *param)
 {
 	static const size_t width[] = {1, 4, 8, 12, 16};
 	const struct learner *l = learner_by_name("logistic");
@@ -455,7 +450,7 @@ measure_passes(const struct machine *m, const char *path,
 	       "+config", "first", "rows", "cells", "compute", "of row",
 	       "cells", "+config");
 	for (size_t i = 0; i < sizeof width / sizeof *width; i++)
-		measure_width(m, &all, &space, width[i], cell);
+		measure_width(m, &all, &space, width[i]);
 	groups_release(&all);
 	space_release(&space);
 }
@@ -464,12 +459,10 @@ int
 main(int argc, char **argv)
 {
 	struct opt_list param = {0};
-	int64_t cell = 8;
-	const struct opt table[] = {
-	    {"param", 0, OPT_LIST, &param, "NAME=VALUES",
-	     "as of kp-plan; 16 configs", 0, 0},
-	    {"cell", 0, OPT_INT, &cell, "BYTES", "of a weight: 4 or 8", 4, 8},
-	    {0}};
+	const struct opt table[] = {{"param", 0, OPT_LIST, &param,
+				     "NAME=VALUES", "as of kp-plan; 16 configs",
+				     0, 0},
+				    {0}};
 	const struct opt_program prog = {.usage = "[OPTION...] [DATASET]",
 					 .purpose = "Measures roofs.",
 					 .opt = table,
@@ -482,7 +475,7 @@ main(int argc, char **argv)
 	measure_compute(&m);
 	fflush(stdout);
 	if (at < argc)
-		measure_passes(&m, argv[at], &param, (double)cell);
+		measure_passes(&m, argv[at], &param);
 	opt_list_release(&param);
 	close_stdout();
 	return 0;
