@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/fmath.h"
 #include "base/mem.h"
+#include "model/batch_lane.h"
 #include "model/glm_view.h"
 #include "model/gram.h"
 #include "model/lbfgs.h"
@@ -24,37 +25,12 @@
  * preconditioner. */
 #define RARE_MAX 32
 
-/* Why a lane ended; part of STATE. */
-enum reason {
-	REASON_NONE,
-	REASON_GRADIENT,
-	REASON_FLAT,
-	REASON_STUCK,
-	REASON_EPOCHS,
-	REASON_NOT_FINITE,
-	REASON_NO_ROWS,
-	REASON_COUNT
-};
-
-static const char *const reason_text[REASON_COUNT] = {
-    "",
-    "gradient is small",
-    "objective no longer falls",
-    "no step helps",
-    "epochs used up",
-    "not finite",
-    "no training rows",
-};
-
 struct lane {
 	const struct config *config;
-	enum lane_status status;
-	enum reason reason;
-	uint32_t epoch;
-	double loss, objective, loss_bound;
+	struct batch_lane run;
+	double loss_bound;
 	struct precond *precond; /* of some classes at a time */
 	bool precond_set;	 /* for all variables of any class */
-	struct lbfgs *solver;	 /* NULL until the first update */
 };
 
 struct pack {
@@ -224,7 +200,7 @@ precondition_classes(const struct pack *p, struct lane *l, size_t first,
 static void
 precondition(const struct pack *p, struct lane *l, double *v)
 {
-	const bool *active = lbfgs_active(l->solver);
+	const bool *active = lbfgs_active(l->run.solver);
 	size_t k = p->shape.nclass;
 
 	if (!active)
@@ -244,13 +220,13 @@ precondition(const struct pack *p, struct lane *l, double *v)
 static void
 solve(const struct pack *p, struct lane *l)
 {
-	while (lbfgs_status(l->solver) == LBFGS_SOLVE) {
+	while (lbfgs_status(l->run.solver) == LBFGS_SOLVE) {
 		double *v[2];
-		size_t n = lbfgs_solve_for(l->solver, v);
+		size_t n = lbfgs_solve_for(l->run.solver, v);
 
 		for (size_t i = 0; i < n; i++)
 			precondition(p, l, v[i]);
-		lbfgs_solved(l->solver);
+		lbfgs_solved(l->run.solver);
 	}
 }
 
@@ -276,9 +252,9 @@ make_spread(struct pack *p)
 }
 
 static struct lbfgs *
-new_solver(const struct pack *p, struct lane *l, const double *x)
+new_solver(const struct pack *p, const struct config *config, const double *x)
 {
-	const double *v = l->config->value;
+	const double *v = config->value;
 
 	return lbfgs_new(
 	    &(struct lbfgs_options){
@@ -322,8 +298,7 @@ start_lane(struct pack *p, size_t lane, const struct config *c)
 	double mean = 0, least = 0;
 
 	l->config = c;
-	l->status = LANE_STEP;
-	l->loss = l->objective = NAN;
+	batch_lane_init(&l->run);
 	l->precond = precond_new(p->gram);
 	for (size_t i = 0; i < k; i++) {
 		double z = fmath_log(p->share[i]);
@@ -342,7 +317,7 @@ start_lane(struct pack *p, size_t lane, const struct config *c)
 static void
 free_lane(struct lane *l)
 {
-	lbfgs_free(l->solver);
+	batch_lane_release(&l->run);
 	precond_free(l->precond);
 	free(l);
 }
@@ -363,11 +338,8 @@ softmax_batch_new(const struct pack_spec *spec)
 	p->n = spec->n;
 	p->nvar = ((size_t)v->d + v->intercept) * p->shape.nclass;
 	p->w = xaligned(((size_t)v->d + 2) * p->shape.stride, sizeof *p->w);
-	/* As in glm_pack: all terms and partial sums on one grid. */
 	p->base = xcalloc(v->d, sizeof *p->base);
-	p->base1 = 3 * pow2_above(mass);
-	for (size_t j = 0; j < v->d; j++)
-		p->base[j] = 3 * pow2_above(mass * v->bound[j]);
+	p->base1 = batch_grids(v, mass, p->base);
 	p->share = xcalloc(p->shape.nclass, sizeof *p->share);
 	p->spread = xcalloc(p->shape.nclass, sizeof *p->spread);
 	make_shares(p);
@@ -600,68 +572,34 @@ softmax_batch_accumulate(const struct pack *p, const struct rows *r,
 
 /* --- update --- */
 
-static void
-end_lane(struct lane *l, enum lane_status status, enum reason reason)
-{
-	l->status = status;
-	l->reason = reason;
-}
-
 static double
 penalty(const struct pack *p, const struct config *c, const double *x)
 {
-	size_t n = (size_t)p->view->d * p->shape.nclass;
-	double l1 = 0;
-
-	for (size_t j = 0; j < n; j++)
-		l1 += fabs(x[j]);
-	return 0.5 * c->value[SOFTMAX_L2] * fmath_dot(x, x, n) +
-	       c->value[SOFTMAX_L1] * l1;
-}
-
-/* What the solver's status makes of a lane. */
-static void
-judge(const struct pack *p, struct lane *l, enum lbfgs_status s)
-{
-	if (s == LBFGS_NOT_FINITE)
-		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
-	else if (s == LBFGS_CONVERGED)
-		end_lane(l, LANE_CONVERGED, REASON_GRADIENT);
-	else if (s == LBFGS_FLAT)
-		end_lane(l, LANE_CONVERGED, REASON_FLAT);
-	else if (s == LBFGS_STUCK)
-		end_lane(l, LANE_CONVERGED, REASON_STUCK);
-	else if (l->epoch >= p->epochs)
-		end_lane(l, LANE_CAPPED, REASON_EPOCHS);
+	return batch_penalty(c->value[SOFTMAX_L1], c->value[SOFTMAX_L2], x,
+			     (size_t)p->view->d * p->shape.nclass);
 }
 
 /* Feeds an evaluation on a valid grid to the solver. */
 static void
 feed(struct pack *p, size_t lane, const struct partial *t, double *x)
 {
-	struct lane *l = p->lane[lane];
+	struct batch_lane *l = &p->lane[lane]->run;
 	double total = p->facts->weight_sum;
 
 	gather(p, lane, p->w, x);
 	if (!l->solver)
-		l->solver = new_solver(p, l, x);
+		l->solver = new_solver(p, p->lane[lane]->config, x);
 	l->loss = t->sum[lane] / total;
-	l->objective = l->loss + penalty(p, l->config, x);
+	l->objective = l->loss + penalty(p, p->lane[lane]->config, x);
 	gather(p, lane, t->g, x);
 	for (size_t k = 0; k < p->nvar; k++)
 		x[k] /= total;
 	l->epoch++;
 	lbfgs_feed(l->solver, l->loss, x);
-	solve(p, l);
-	judge(p, l, lbfgs_status(l->solver));
-	if (l->status == LANE_STEP) {
-		set_point(p, lane, lbfgs_point(l->solver));
-		return;
-	}
-	/* The accepted point is the model. */
-	set_point(p, lane, lbfgs_accepted(l->solver));
-	l->loss = lbfgs_loss(l->solver);
-	l->objective = lbfgs_objective(l->solver);
+	solve(p, p->lane[lane]);
+	set_point(p, lane,
+		  batch_lane_goes_on(l, p->epochs) ? lbfgs_point(l->solver)
+						   : lbfgs_accepted(l->solver));
 }
 
 /* What follows from a lane's sums and maximum: false if they are of no use. */
@@ -673,7 +611,7 @@ check_bound(struct pack *p, size_t lane, const struct partial *t)
 
 	/* A NaN may have been passed over by a maximum, never by a sum. */
 	if (!isfinite(t->sum[lane]) || !(max <= POW2_MAX)) {
-		end_lane(l, LANE_DIVERGED, REASON_NOT_FINITE);
+		batch_lane_end(&l->run, LANE_DIVERGED, REASON_NOT_FINITE);
 		return false;
 	}
 	if (max > l->loss_bound) {
@@ -710,21 +648,13 @@ softmax_batch_update(struct pack *p, const struct partial *t,
 
 	take_moments(p, t);
 	for (size_t i = 0; i < p->n; i++) {
-		struct lane *l = p->lane[i];
+		struct batch_lane *l = &p->lane[i]->run;
 		uint32_t before = l->epoch;
 
-		if (l->status == LANE_STEP && !(p->facts->weight_sum > 0))
-			end_lane(l, LANE_DIVERGED, REASON_NO_ROWS);
-		if (l->status == LANE_STEP && check_bound(p, i, t))
+		if (batch_lane_steps(l, p->facts->weight_sum) &&
+		    check_bound(p, i, t))
 			feed(p, i, t, x);
-		report[i] = (struct lane_report){
-		    .status = l->status,
-		    .epoch = l->epoch,
-		    .counted = l->epoch > before,
-		    .loss = l->loss,
-		    .objective = l->objective,
-		    .reason = reason_text[l->reason],
-		};
+		report[i] = batch_lane_report(l, before);
 	}
 	free(x);
 }
@@ -834,21 +764,17 @@ softmax_batch_save(const struct pack *p, size_t lane, enum save_what what,
 		   struct strbuf *sb)
 {
 	const struct lane *l = p->lane[lane];
-	bool live = l->solver && l->status == LANE_STEP;
+	bool live = l->run.solver && l->run.status == LANE_STEP;
 
 	put_model(p, lane, sb);
 	if (what == SAVE_MODEL)
 		return;
-	put_u8(sb, (uint8_t)l->status);
-	put_u8(sb, (uint8_t)l->reason);
-	put_u32(sb, l->epoch);
-	put_f64(sb, l->loss);
-	put_f64(sb, l->objective);
+	batch_lane_put(&l->run, sb);
 	put_f64(sb, l->loss_bound);
 	/* An ended lane needs no solver any more. */
 	put_u8(sb, live);
 	if (live)
-		lbfgs_put(l->solver, sb);
+		lbfgs_put(l->run.solver, sb);
 }
 
 /* The solver; a pack under way has the moments. */
@@ -860,9 +786,9 @@ load_solver(struct pack *p, size_t lane, struct cursor *c)
 
 	gather(p, lane, p->w, x);
 	p->wants_moments |= p->moments == NULL;
-	l->solver = new_solver(p, l, x);
+	l->run.solver = new_solver(p, l->config, x);
 	free(x);
-	return lbfgs_get(l->solver, c);
+	return lbfgs_get(l->run.solver, c);
 }
 
 /* The lane's weights from those of a model w[d + 2][..] of one lane. */
@@ -888,16 +814,9 @@ softmax_batch_load_state(struct pack *p, size_t lane, const void *b, size_t n)
 	if (!bad)
 		set_model(p, lane, one, w);
 	free(w);
-	l->status = get_u8(&c);
-	l->reason = get_u8(&c);
-	l->epoch = get_u32(&c);
-	l->loss = get_f64(&c);
-	l->objective = get_f64(&c);
-	l->loss_bound = get_f64(&c);
-	if (l->status > LANE_DIVERGED || l->reason >= REASON_COUNT)
+	if (batch_lane_get(&l->run, &c) < 0)
 		bad = -1;
-	lbfgs_free(l->solver);
-	l->solver = NULL;
+	l->loss_bound = get_f64(&c);
 	l->precond_set = false;
 	if (get_u8(&c) && !bad)
 		bad = load_solver(p, lane, &c);
