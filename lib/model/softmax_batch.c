@@ -13,6 +13,7 @@
 #include "model/precond.h"
 #include "model/softmax.h"
 #include "model/softmax_kernel.h"
+#include "model/softmax_partial.h"
 
 #define MODEL_VERSION 2 /* 1 is that of softmax_pack.h */
 /* Least ridge of a preconditioner, as a share of the curvature. */
@@ -52,16 +53,6 @@ struct pack {
 	double *moments; /* second moments of all rows; NULL: not yet known */
 	bool wants_moments; /* of the next pass; travels with the point */
 	struct lane *lane[PACK_LANES_MAX];
-};
-
-struct partial {
-	struct softmax_batch_shape shape;
-	size_t n, d;
-	double *g; /* [d + 2][stride], and sum and loss_max after it */
-	double *sum, *loss_max; /* [width] */
-	size_t moments_size;
-	bool has_moments;
-	double *moments; /* allocated when first wanted */
 };
 
 /* --- variables of a lane: weights [class][d], then intercepts [class] --- */
@@ -436,113 +427,13 @@ softmax_batch_point_get(struct pack *p, struct cursor *c)
 	return cursor_ok(c) ? 0 : -1;
 }
 
-/* --- partials --- */
-
-static size_t
-partial_doubles(const struct partial *t)
-{
-	return (t->d + 2) * t->shape.stride + 2 * t->shape.width;
-}
+/* --- passes --- */
 
 struct partial *
 softmax_batch_partial(const struct pack *p)
 {
-	struct partial *t = xcalloc(1, sizeof *t);
-
-	t->shape = p->shape;
-	t->n = p->n;
-	t->d = p->view->d;
-	t->g = xaligned(partial_doubles(t), sizeof *t->g);
-	t->sum = t->g + (t->d + 2) * t->shape.stride;
-	t->loss_max = t->sum + t->shape.width;
-	t->moments_size = gram_size(p->gram);
-	return t;
-}
-
-void
-softmax_batch_partial_free(struct partial *t)
-{
-	if (!t)
-		return;
-	free(t->g);
-	free(t->moments);
-	free(t);
-}
-
-void
-softmax_batch_partial_reset(struct partial *t)
-{
-	memset(t->g, 0, partial_doubles(t) * sizeof *t->g);
-	t->has_moments = false;
-}
-
-static double *
-moments_of(struct partial *t)
-{
-	if (t->has_moments)
-		return t->moments;
-	if (!t->moments)
-		t->moments = xaligned(t->moments_size, sizeof *t->moments);
-	memset(t->moments, 0, t->moments_size * sizeof *t->moments);
-	t->has_moments = true;
-	return t->moments;
-}
-
-/* Padding and the null slot do not travel. */
-void
-softmax_batch_partial_put(const struct partial *t, struct strbuf *sb)
-{
-	put_u32(sb, (uint32_t)t->n);
-	put_u32(sb, (uint32_t)t->d);
-	put_u32(sb, (uint32_t)t->shape.nclass);
-	put_f64s(sb, t->sum, t->n);
-	put_f64s(sb, t->loss_max, t->n);
-	for (size_t j = 0; j <= t->d; j++)
-		for (size_t c = 0; c < t->shape.nclass; c++)
-			put_f64s(
-			    sb, t->g + j * t->shape.stride + c * t->shape.width,
-			    t->n);
-	put_u8(sb, t->has_moments);
-	if (t->has_moments)
-		put_f64s(sb, t->moments, t->moments_size);
-}
-
-int
-softmax_batch_partial_get(struct partial *t, struct cursor *c)
-{
-	if (get_u32(c) != t->n || get_u32(c) != t->d ||
-	    get_u32(c) != t->shape.nclass ||
-	    cursor_left(c) / sizeof(double) <
-		t->n * ((t->d + 1) * t->shape.nclass + 2))
-		return -1;
-	get_f64s(c, t->sum, t->n);
-	get_f64s(c, t->loss_max, t->n);
-	for (size_t j = 0; j <= t->d; j++)
-		for (size_t k = 0; k < t->shape.nclass; k++)
-			get_f64s(
-			    c, t->g + j * t->shape.stride + k * t->shape.width,
-			    t->n);
-	t->has_moments = false;
-	if (get_u8(c))
-		get_f64s(c, moments_of(t), t->moments_size);
-	return cursor_ok(c) ? 0 : -1;
-}
-
-void
-softmax_batch_merge(struct partial *into, const struct partial *from)
-{
-	size_t sums = (into->d + 2) * into->shape.stride + into->shape.width;
-
-	for (size_t k = 0; k < sums; k++)
-		into->g[k] += from->g[k];
-	for (size_t i = 0; i < into->n; i++)
-		if (from->loss_max[i] > into->loss_max[i])
-			into->loss_max[i] = from->loss_max[i];
-	if (!from->has_moments)
-		return;
-	moments_of(into);
-	for (size_t k = 0; k < into->moments_size; k++)
-		into->moments[k] += from->moments[k];
+	return softmax_partial_new(p->shape, p->n, p->view->d,
+				   gram_size(p->gram));
 }
 
 void
@@ -566,7 +457,7 @@ softmax_batch_accumulate(const struct pack *p, const struct rows *r,
 						     .sum = t->sum,
 						     .loss_max = t->loss_max});
 	if (p->wants_moments)
-		gram_add(p->gram, r, 0, r->n, NULL, moments_of(t));
+		gram_add(p->gram, r, 0, r->n, NULL, softmax_partial_moments(t));
 	free(z);
 }
 
