@@ -137,6 +137,8 @@ logistic_view(const struct schema *s, const struct group_facts *f,
 		v->single = is_sequential(c) ||
 			    (c->value[GLM_TOLERANCE] >= SINGLE_TOLERANCE &&
 			     glm_view_fits_single(v));
+	if (v)
+		v->packed = !is_sequential(c);
 	return v;
 }
 

@@ -234,7 +234,7 @@ glm_rows_new(const struct view *v, int part)
 	r->view = v;
 	r->part = part;
 	r->single = v->single && part == PART_TRAIN;
-	r->stride32 = (v->nnum + 7) / 8 * 8;
+	r->stride32 = v->packed ? v->nnum : (v->nnum + 7) / 8 * 8;
 	return r;
 }
 
@@ -297,6 +297,19 @@ reserve_single(struct rows *r, size_t need)
 	r->num32 = num;
 }
 
+/* Twice what there is, but no more than the group has rows of the part. */
+static size_t
+room_for(const struct rows *r, size_t need)
+{
+	size_t room = 2 * r->cap, all = 0;
+
+	if (r->part >= 0)
+		all = r->view->facts->rows[r->part];
+	if (need <= all && room > all)
+		room = all;
+	return need < room ? room : need;
+}
+
 static void
 reserve_rows(struct rows *r, size_t need)
 {
@@ -304,8 +317,7 @@ reserve_rows(struct rows *r, size_t need)
 
 	if (need <= r->cap)
 		return;
-	if (need < 2 * r->cap)
-		need = 2 * r->cap;
+	need = room_for(r, need);
 	if (v->wide)
 		r->hot32 =
 		    xreallocarray(r->hot32, need, v->nhot * sizeof *r->hot32);

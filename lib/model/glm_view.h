@@ -54,19 +54,20 @@ struct view {
 	const struct schema *schema;	 /* borrowed */
 	const struct group_facts *facts; /* borrowed */
 	bool standardize, intercept;
-	bool single;	      /* training rows in single precision: the view
-				 of the Sequential solvers; set before rows
-				 are made */
-	uint32_t d;	      /* features */
-	uint32_t next;	      /* slots given out while the view is made */
-	uint32_t nhot;	      /* one-hot slot numbers of a row */
-	uint32_t nnum;	      /* numeric values of a row */
-	bool sparse;	      /* there is a sparse feature */
-	bool wide;	      /* slot numbers need 32 bits */
-	int offset;	      /* feature of the schema, -1: none */
+	bool single;   /* training rows in single precision: the view
+			  of the Sequential solvers, or `packed` */
+	bool packed;   /* then numbers lie close together, for the
+			  batch solvers; both set before rows are made */
+	uint32_t d;    /* features */
+	uint32_t next; /* slots given out while the view is made */
+	uint32_t nhot; /* one-hot slot numbers of a row */
+	uint32_t nnum; /* numeric values of a row */
+	bool sparse;   /* there is a sparse feature */
+	bool wide;     /* slot numbers need 32 bits */
+	int offset;    /* feature of the schema, -1: none */
 	double offset_mean, offset_bound; /* of training rows; |offset| */
-	struct view_slot *of; /* [d] */
-	uint32_t *num;	      /* [nnum] their slots */
+	struct view_slot *of;		  /* [d] */
+	uint32_t *num;			  /* [nnum] their slots */
 	double *bound;	/* [d] largest |x| of training rows, after the view */
 	double *square; /* [d] mean of x^2 over training rows */
 	double *mean;	/* [d] mean of x over training rows */
@@ -99,8 +100,8 @@ struct rows {
 	uint16_t *hot16; /* [n][nhot], or hot32 if view->wide */
 	uint32_t *hot32;
 	/* Numeric values; one of the two, num32 for training rows of a single
-	 * view.  The row of num32 is filled up with zeros to a multiple of 8
-	 * and its array starts on 64 bytes. */
+	 * view.  Unless the view is packed, the row of num32 is filled up with
+	 * zeros to a multiple of 8; its array starts on 64 bytes. */
 	double *num;  /* [n][nnum] */
 	float *num32; /* [n][stride32] */
 	size_t stride32;
