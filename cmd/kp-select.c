@@ -1,6 +1,7 @@
 /* kp-select - the best config of every group of a run, and their bundle. */
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,15 +297,23 @@ static void
 summarise(const struct results *r)
 {
 	uint64_t with_model = 0, by_objective = 0, by_few = 0, by_stream = 0;
+	uint64_t undefined = 0;
 
 	for (size_t i = 0; i < r->ngroup; i++) {
 		const struct bundle_entry *e = &r->entry[i];
 
 		with_model += e->config >= 0;
 		by_objective += e->level == LEVEL_OBJECTIVE;
+		undefined += e->config >= 0 && e->holdout_rows > 0 &&
+			     isnan(e->metric[r->by]);
 		by_stream += e->level == LEVEL_PROGRESSIVE;
 		by_few += e->level == LEVEL_GROUP && e->holdout_rows < FEW_ROWS;
 	}
+	/* A few, such as those of one class for an AUC, are as usual. */
+	if (undefined > with_model / 2 && by_objective < with_model)
+		warning("%s is undefined on the hold-out rows of %" PRIu64
+			" of %" PRIu64 " groups (see --by)",
+			metric_name(r->by), undefined, with_model);
 	if (by_objective && by_objective == with_model)
 		info("no group has a hold-out value of %s: selected by the "
 		     "training objective",

@@ -60,6 +60,16 @@ static const struct opt options[] = {
      "print the plan and its pipe, train nothing", 0, 0},
     {0}};
 
+/* kp-featurize, say, has -j, but here threads are processes. */
+static void
+elsewhere(const char *word, struct strbuf *sb)
+{
+	if (strcmp(word, "j") == 0 || strcmp(word, "jobs") == 0)
+		strbuf_addstr(sb, "processes: -p N");
+	else
+		plan_options_elsewhere(word, sb);
+}
+
 static const struct opt_program program = {
     .usage = "[OPTION...] -o RUN PLAN\n"
 	     "       kp-train [OPTION...] -o RUN --learner NAME DATASET\n"
@@ -73,7 +83,7 @@ static const struct opt_program program = {
     .opt = options,
     .operands_min = 0, /* --blocks stands for one */
     .operands_max = 1,
-    .elsewhere = plan_options_elsewhere,
+    .elsewhere = elsewhere,
 };
 
 /* A dataset is a folder; a plan is a file or "-". */
@@ -240,6 +250,20 @@ say_waiting(const char *run, const char *process)
 	info("%s: waiting for process %s", run, process);
 }
 
+/* "225 failed (a label is below 0)", or, if some failed for another reason,
+ * "225 failed (220: a label is below 0)". */
+static void
+add_failed(const struct run_summary *s, struct strbuf *sb)
+{
+	strbuf_addf(sb, "%" PRIu64 " failed", s->failed);
+	if (s->of_reason == 0)
+		return;
+	strbuf_addstr(sb, " (");
+	if (s->of_reason < s->failed)
+		strbuf_addf(sb, "%" PRIu64 ": ", s->of_reason);
+	strbuf_addf(sb, "%s)", s->reason);
+}
+
 static void
 add_models(const struct run_summary *s, struct strbuf *sb)
 {
@@ -257,11 +281,12 @@ say_summary(const struct run_summary *s)
 
 	if (s->already)
 		strbuf_addf(&sb, "%s: complete already: ", output);
-	strbuf_addf(&sb,
-		    "%" PRIu64 " group%s: %" PRIu64 " trained, %" PRIu64
-		    " fallback, %" PRIu64 " failed; ",
-		    s->groups, s->groups == 1 ? "" : "s", s->trained,
-		    s->fallback, s->failed);
+	strbuf_addf(
+	    &sb,
+	    "%" PRIu64 " group%s: %" PRIu64 " trained, %" PRIu64 " fallback, ",
+	    s->groups, s->groups == 1 ? "" : "s", s->trained, s->fallback);
+	add_failed(s, &sb);
+	strbuf_addstr(&sb, "; ");
 	if (s->already)
 		strbuf_addstr(&sb, "nothing to do");
 	else

@@ -252,6 +252,19 @@ print(json.load(open(sys.argv[1] + "/manifest.json"))["totals"][sys.argv[2]])' \
 	diff -r whole data1
 }
 
+@test "but for time and spilled, the summary does not depend on threads" {
+	rows 120000 'g = "g" (i * 7919) % 5003' >t.csv
+	local n
+	for n in 1 2 4; do
+		kp-featurize -j $n --memory 1M --label y -g g -f -o data t.csv \
+		    2>log$n
+		grep -q '^  spilled ' log$n
+		sed '/^  time /d; /^  spilled /d' log$n >same$n
+		cmp same$n same1
+	done
+	[ "$(wc -l <same1)" -gt 3 ]
+}
+
 @test "a large group is packed by several threads" {
 	rows 150000 'if (i % 10) g = "large"' >t.csv
 	alike t.csv -- -g g --memory 64M

@@ -533,6 +533,39 @@ without_answers() {
 	    kp-predict -m v.kpm --metrics m.json tbd.svm
 }
 
+@test "lines that are no pairs and begin with no number are not libsvm" {
+	awk 'BEGIN { for (i = 1; i <= 200; i++)
+		print (i % 3 ? "+1" : "-1"), "1:" i % 70 / 70, "2:" i % 5 }' >a.svm
+	sed 's/^.1/word&/' a.svm >words.svm
+	printf 'a,b,c\n1,2,3\n' >a-b-c.csv
+	printf '%s\n' '1 1:0.5' '1,0.5,3' >after.csv
+	local p='the label is not a number'
+	local o
+	for o in '--task binary' '--positive +1' '--task regression'; do
+		# shellcheck disable=SC2086
+		kp-featurize -q -f --format libsvm $o a.svm -o n.data
+		rm -rf n
+		if [ "$o" = '--task regression' ]; then
+			kp-train -q -p 1 --learner linear n.data -o n
+		else
+			kp-train -q -p 1 --learner logistic n.data -o n
+		fi
+		kp-select -q n -o n.kpm >/dev/null
+		fails 3 "kp-predict: a-b-c.csv:1:1: $p: \"a,b,c\"" \
+		    kp-predict -m n.kpm a-b-c.csv
+		run --separate-stderr kp-predict -m n.kpm after.csv
+		equal "$status $stderr" \
+		    "3 kp-predict: after.csv:2:1: $p: \"1,0.5,3\""
+		# A row without features has a label, or a word for none.
+		equal "$(printf '%s\n' +1 7 '?' NA | sed 's/?/NaN/' |
+		    kp-predict -m n.kpm | wc -l)" 4
+	done
+	kp-featurize -q --format libsvm --task binary words.svm -o w.data
+	kp-train -q -p 1 --learner logistic w.data -o w
+	kp-select -q w -o w.kpm >/dev/null
+	equal "$(echo tbd | kp-predict -m w.kpm | wc -l)" 1
+}
+
 @test "rows held out by time are told again" {
 	train a.csv tm --label late --positive yes --holdout-last 0.2 \
 	    --time when --drop delay,id

@@ -299,3 +299,29 @@ overflow() {
 		    kp-select --show '["A","rad"]' $from
 	done
 }
+
+@test "a metric undefined in most groups is warned of" {
+	awk 'BEGIN {
+		print "g,x,y"
+		for (g = 0; g < 7; g++)
+			for (i = 0; i < 40; i++)
+				print "g" g "," i % 7 "," i % 5 - (g < 5)
+	}' >counts.csv
+	kp-featurize -q --label y --task regression --group-by g counts.csv \
+	    -o counts
+	kp-train -q -p 1 --learner linear counts -o amounts
+	run -0 --separate-stderr kp-select --by deviance amounts
+	equal "$stderr" "kp-select: deviance is undefined on the hold-out rows of 5 of 7 groups (see --by)
+kp-select: 7 groups: 7 trained, 0 fallback, 0 stopped, 0 failed"
+	run -0 --separate-stderr kp-select --by mae amounts
+	equal "$stderr" \
+	    "kp-select: 7 groups: 7 trained, 0 fallback, 0 stopped, 0 failed"
+	# Of fewer than half of the groups it is as usual.
+	grep -v '^g[0-3]' counts.csv >fewer.csv
+	kp-featurize -q --label y --task regression --group-by g fewer.csv \
+	    -o fewer
+	kp-train -q -p 1 --learner linear fewer -o few-amounts
+	run -0 --separate-stderr kp-select --by deviance few-amounts
+	equal "$stderr" \
+	    "kp-select: 3 groups: 3 trained, 0 fallback, 0 stopped, 0 failed"
+}

@@ -64,6 +64,11 @@ many_csv() {
 	fails 2 "${p}--output is needed (try --help)" kp-train "${learn[@]}" small
 	fails 2 "${p}unknown option \"--serch\" (did you mean --search?)" \
 	    kp-train -o run --serch grid small
+	local o
+	for o in -j --jobs; do
+		fails 2 "${p}unknown option \"$o\" (processes: -p N)" \
+		    kp-train -o run $o 2 "${learn[@]}" small
+	done
 	fails 2 "${p}--learner is needed to train on a dataset (try --help)" \
 	    kp-train -o run small
 	fails 2 "${p}--learner logstic: no such learner (did you mean logistic?)" \
@@ -356,13 +361,30 @@ many_csv() {
 		kp-featurize -q --label y --task regression --group-by g \
 		    $f.csv -o $f
 	done
+	local why='not finite'
 	run -5 --separate-stderr kp-train -p 2 -o all.run --learner linear all
-	[[ $stderr == "kp-train: 8 groups: 0 trained, 0 fallback, 8 failed; 8 models in "* ]]
+	[[ $stderr == "kp-train: 8 groups: 0 trained, 0 fallback, 8 failed ($why); 8 models in "* ]]
 	run -5 kp-select -q all.run
 	run -4 kp-train -q -p 2 -o one.run --learner linear one
 	run -4 kp-select -q one.run
 	# So it is when it is complete already.
 	run -5 kp-train -q -p 2 -o all.run --learner linear all
+}
+
+@test "the summary says why groups failed, of several reasons the commonest" {
+	awk 'BEGIN {
+		print "g,x,y"
+		for (g = 0; g < 6; g++)
+			for (i = 0; i < 40; i++)
+				print "g" g "," i % 7 (g == 5 ? "e37" : "") \
+				    "," i % 5 - (g < 3) (g == 5 ? "e139" : "")
+	}' >counts.csv
+	kp-featurize -q --label y --task regression --group-by g counts.csv \
+	    -o counts
+	kp-train -p 2 -o half --learner poisson counts 2>err || equal $? 4
+	grep '^kp-train: 6 groups: 2 trained, 0 fallback, 4 failed (3: a label is below 0); 6 models in ' err
+	kp-train -p 2 -o half --learner poisson counts 2>err || equal $? 4
+	equal "$(cat err)" "kp-train: half: complete already: 6 groups: 2 trained, 0 fallback, 4 failed (3: a label is below 0); nothing to do"
 }
 
 # --- again, and otherwise ---

@@ -99,6 +99,16 @@ config() {
 	fails 2 'kp-train: --param momentum does nothing under solver=auto: add --param solver=sgd' \
 	    kp-train --learner svm --param loss=squared_hinge \
 	    --param momentum=0.5 data -o run
+	local t=tolerance=1e-6
+	local unused="kp-train: --param tolerance does nothing under"
+	fails 2 "$unused loss=hinge: add --param loss=squared_hinge" \
+	    kp-train --learner svm --param $t data -o run
+	fails 2 "$unused loss=hinge: it goes with loss=squared_hinge" \
+	    kp-train --learner svm --param loss=hinge --param $t data -o run
+	fails 2 "$unused solver=sgd" \
+	    kp-train --learner svm --param solver=sgd --param $t data -o run
+	kp-train -q --learner svm --param loss=squared_hinge --param $t data \
+	    -o advised
 	fails 2 'kp-train: --param loss=hinges: no "hinges" (did you mean "hinge"?)' \
 	    kp-train --learner svm --param loss=hinges data -o run
 	kp-featurize -q --label hours shops.csv -o numbers

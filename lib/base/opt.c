@@ -423,6 +423,24 @@ find_option(const struct opt_program *prog, int c)
 	return NULL;
 }
 
+static void
+die_unknown_letter(const struct opt_program *prog)
+{
+	const char word[] = {(char)optopt, '\0'};
+	struct strbuf hint = STRBUF_INIT, text = STRBUF_INIT;
+	struct error err;
+
+	if (prog->elsewhere)
+		prog->elsewhere(word, &hint);
+	if (hint.len)
+		strbuf_addf(&text, " (%s)", hint.buf);
+	error_set(&err, EXIT_USAGE, "unknown option \"-%s\"%s", word,
+		  text.len ? text.buf : "");
+	strbuf_release(&hint);
+	strbuf_release(&text);
+	die(&err);
+}
+
 /* Says what getopt could not make sense of.  It leaves in optopt the option
  * it knew (given a value it does not take) or the letter it did not, and 0
  * for an unknown or ambiguous word, which is the argument before optind. */
@@ -441,7 +459,7 @@ die_unknown(const struct opt_program *prog, const struct tables *t, char **argv)
 		dief(EXIT_USAGE, "--%s takes no value",
 		     find_option(prog, optopt)->name);
 	if (optopt)
-		dief(EXIT_USAGE, "unknown option \"-%c\"", optopt);
+		die_unknown_letter(prog);
 
 	strbuf_addstr(&word, argv[optind - 1] + 2);
 	strbuf_truncate(&word, strcspn(word.buf, "="));

@@ -62,8 +62,9 @@ struct opt_program {
 	const char *examples; /* lines for --help, or NULL */
 	const struct opt *opt;
 	size_t operands_min, operands_max; /* SIZE_MAX: any */
-	/* NULL, or appends what else an unknown option's name is, such as
-	 * "a parameter: --param l2=..."; nothing if it is unknown there too */
+	/* NULL, or appends what else an unknown option's name or letter is,
+	 * such as "a parameter: --param l2=..."; nothing if it is unknown there
+	 * too */
 	void (*elsewhere)(const char *word, struct strbuf *sb);
 };
 

@@ -72,6 +72,7 @@ struct rowparse {
 	struct missing missing;
 	struct labelrule labels;
 	bool label_numeric;
+	bool label_is_number; /* in training, always */
 
 	struct libsvm_row svm;
 	uint32_t *group_index; /* libsvm: [ngroup_column] */
@@ -181,6 +182,30 @@ note_group_index(struct rowparse *p)
 		    s->column[s->group_column[i]].name, NULL, 10);
 }
 
+static bool
+is_number(const char *s)
+{
+	double v;
+
+	return number_f64(s, strlen(s), &v) != NUMBER_BAD;
+}
+
+/* Whether training had no label that is not a number, or none to tell. */
+static bool
+all_numbers(const struct rowparse *p)
+{
+	const struct schema *s = p->s;
+
+	if (p->label_numeric)
+		return s->bad_number == BAD_ERROR;
+	if (s->positive)
+		return is_number(s->positive);
+	for (size_t k = 0; k < s->nclass; k++)
+		if (!is_number(s->class_name[k]))
+			return false;
+	return s->nclass > 0;
+}
+
 struct rowparse *
 rowparse_new(const struct schema *s, const struct record *header,
 	     enum rowparse_need need, struct error *err)
@@ -192,6 +217,7 @@ rowparse_new(const struct schema *s, const struct record *header,
 	missing_init(&p->missing, s);
 	labelrule_init(&p->labels, s);
 	p->label_numeric = labelrule_numeric(s);
+	p->label_is_number = all_numbers(p);
 	if (s->input == INPUT_LIBSVM) {
 		p->label = p->weight = p->split = p->time = ABSENT;
 		note_group_index(p);
@@ -837,11 +863,31 @@ libsvm_label(struct rowparse *p, const struct record *rec,
 	return 1;
 }
 
+/* A row to predict may have any word for the label that is not known yet, but
+ * a line that is that word alone is of another format, such as CSV. */
+static int
+check_number(const struct rowparse *p, const struct record *rec,
+	     struct error *err)
+{
+	const char *text = p->svm.label;
+	size_t n = p->svm.label_bytes;
+	char shown[UTF8_QUOTE_SIZE];
+	double v;
+
+	if (!p->label_is_number || p->svm.n > 0 ||
+	    number_f64(text, n, &v) != NUMBER_BAD ||
+	    missing_is_token(&p->missing, text, n))
+		return 0;
+	return record_error(rec, 0, err, "the label is not a number: \"%s\"",
+			    utf8_quote(text, n, shown));
+}
+
 static int
 libsvm_typed_row(struct rowparse *p, const struct record *rec,
 		 struct typed_row *row, enum row_fate *fate, struct error *err)
 {
-	if (libsvm_parse(rec, &p->svm, err) < 0)
+	if (libsvm_parse(rec, &p->svm, err) < 0 ||
+	    (p->need != ROWPARSE_ALL && check_number(p, rec, err) < 0))
 		return -1;
 	if (p->need != ROWPARSE_SCORE &&
 	    label_fate(p, rec, libsvm_label(p, rec, row, err), fate, err) < 0)

@@ -361,6 +361,14 @@ rundir_load_summary(const char *run, struct run_summary *sum, struct error *err)
 	return rc;
 }
 
+void
+rundir_already(struct run_summary *sum, const struct run_summary *read)
+{
+	sum->already = true;
+	sum->of_reason = read->of_reason;
+	memcpy(sum->reason, read->reason, sizeof(sum->reason));
+}
+
 int
 rundir_drop_summary(const char *run, struct error *err)
 {

@@ -15,11 +15,14 @@
 
 struct run_summary {
 	uint64_t groups, trained, fallback, failed, stopped;
-	uint64_t trials; /* finished (group, config) */
-	uint64_t early;	 /* of them, ended by patience or halving */
-	uint64_t before; /* of them, finished before this call */
-	uint64_t lost;	 /* finished once, but gone from the journal */
-	bool already;	 /* the run was complete before this call */
+	uint64_t trials;    /* finished (group, config) */
+	uint64_t early;	    /* of them, ended by patience or halving */
+	uint64_t before;    /* of them, finished before this call */
+	uint64_t lost;	    /* finished once, but gone from the journal */
+	char reason[48];    /* the commonest one of groups that failed, in the
+			       order of groups the first; "" if none is known */
+	uint64_t of_reason; /* groups that failed for it */
+	bool already;	    /* the run was complete before this call */
 	/* Of a stream, if this call saw the end of its first epoch: training
 	 * rows of its groups, and how many of them came in it. */
 	uint64_t rows_told, rows_came;
@@ -48,6 +51,9 @@ int rundir_load_plan(const char *run, struct plan *plan, struct error *err);
 /* 1 if the run is complete (sum filled), 0 if not, -1 on error. */
 int rundir_load_summary(const char *run, struct run_summary *sum,
 			struct error *err);
+/* sum, as loaded, is of a run that was complete before; `read`, made of its
+ * journal, has what is not in the file. */
+void rundir_already(struct run_summary *sum, const struct run_summary *read);
 /* The run is not complete any more. */
 int rundir_drop_summary(const char *run, struct error *err);
 int rundir_save_summary(const char *run, const struct run_summary *sum,

@@ -18,6 +18,7 @@
 #define GRACE_SEC 0.5
 #define END_SEC 3.0
 #define STOP_SEC 30.0
+#define REASONS_MAX 32 /* that are counted; learners have fewer */
 
 const char *
 group_status_name(enum group_status s)
@@ -167,10 +168,48 @@ struct tally {
 	const struct plan *plan;
 	const struct dataset *data;
 	size_t nconfig, ngroup;
-	uint8_t *seen;	/* [ngroup][nconfig] 0: not, else 1 + lane_status */
-	double end_sec; /* of the last unit of work on record */
+	uint8_t *seen; /* [ngroup][nconfig] 0: not, else 1 + lane_status */
+	uint8_t *why;  /* [ngroup] 0: no config failed, else 1 + reason of the
+			  first that did */
+	struct failure {
+		char text[sizeof((struct trial_done){0}.reason)];
+		uint64_t groups; /* that failed for it */
+	} reason[REASONS_MAX];
+	size_t nreason;
+	double end_sec;		/* of the last unit of work on record */
 	struct timeline *units; /* NULL: not wanted */
 };
+
+static void
+note_failure(struct tally *t, const struct trial_done *d)
+{
+	const char *text =
+	    d->reason[0] ? d->reason : lane_status_name(d->status);
+	size_t i = 0;
+
+	if (t->why[d->group])
+		return;
+	while (i < t->nreason && strcmp(t->reason[i].text, text) != 0)
+		i++;
+	if (i == REASONS_MAX)
+		return;
+	if (i == t->nreason)
+		snprintf(t->reason[t->nreason++].text,
+			 sizeof(t->reason[i].text), "%s", text);
+	t->why[d->group] = (uint8_t)(1 + i);
+}
+
+static void
+commonest_reason(const struct tally *t, struct run_summary *sum)
+{
+	for (size_t i = 0; i < t->nreason; i++) {
+		if (t->reason[i].groups <= sum->of_reason)
+			continue;
+		sum->of_reason = t->reason[i].groups;
+		snprintf(sum->reason, sizeof(sum->reason), "%s",
+			 t->reason[i].text);
+	}
+}
 
 static int
 tally_unit(void *ctx, const struct unit *u)
@@ -189,14 +228,16 @@ tally_done(void *ctx, const struct trial_done *d)
 {
 	struct tally *t = ctx;
 
-	if (d->group < t->ngroup && d->config < t->nconfig)
-		t->seen[d->group * t->nconfig + d->config] =
-		    (uint8_t)(1 + d->status);
+	if (d->group >= t->ngroup || d->config >= t->nconfig)
+		return 0;
+	t->seen[d->group * t->nconfig + d->config] = (uint8_t)(1 + d->status);
+	if (d->status == LANE_DIVERGED)
+		note_failure(t, d);
 	return 0;
 }
 
 static void
-tally_group(const struct tally *t, size_t group, struct run_summary *sum)
+tally_group(struct tally *t, size_t group, struct run_summary *sum)
 {
 	size_t good = 0, bad = 0;
 
@@ -208,12 +249,15 @@ tally_group(const struct tally *t, size_t group, struct run_summary *sum)
 		sum->early += seen == 1 + LANE_EARLY;
 	}
 	sum->trials += good + bad;
-	if (good + bad < t->nconfig)
+	if (good + bad < t->nconfig) {
 		sum->stopped++;
-	else if (good > 0)
+	} else if (good > 0) {
 		sum->trained++;
-	else
+	} else {
 		sum->failed++;
+		if (t->why[group])
+			t->reason[t->why[group] - 1].groups++;
+	}
 }
 
 static int
@@ -229,6 +273,7 @@ tally_read(struct tally *t, const char *run, struct run_summary *sum,
 	t->nconfig = t->plan->space.nconfig;
 	t->ngroup = ix->ngroup;
 	t->seen = xcalloc(t->ngroup * t->nconfig + 1, 1);
+	t->why = xcalloc(t->ngroup + 1, 1);
 	rc = journal_read(run, plan_identity(t->plan), &reader, err);
 	sum->groups = ix->ngroup;
 	sum->at_sec = t->end_sec;
@@ -238,7 +283,9 @@ tally_read(struct tally *t, const char *run, struct run_summary *sum,
 		else
 			tally_group(t, g, sum);
 	}
+	commonest_reason(t, sum);
 	free(t->seen);
+	free(t->why);
 	return rc;
 }
 
@@ -342,7 +389,7 @@ run_locked(struct run *r, struct run_summary *sum, struct error *err)
 	if (rc < 0 || runner_summarise(o->run, o->plan, o->data, &so_far, err))
 		return -1;
 	if (rc == 1 && so_far.trials >= sum->trials) {
-		sum->already = true;
+		rundir_already(sum, &so_far);
 		return 0;
 	}
 	if (rc == 1) {

@@ -736,7 +736,7 @@ run_locked(struct streamrun *r, struct run_summary *sum, struct error *err)
 	if (rc < 0 || count_before(r, &so_far, err))
 		return -1;
 	if (rc == 1 && so_far.trials >= sum->trials) {
-		sum->already = true;
+		rundir_already(sum, &so_far);
 		drain(r);
 		return 0;
 	}

@@ -144,6 +144,25 @@ check_halving(const struct space *s, const char *search, struct error *err)
 			 search);
 }
 
+/* Whether some config would look at parameter `used`, and be accepted, if it
+ * had value v of parameter `of`. */
+static bool
+would_help(const struct space *s, size_t of, size_t v, size_t used)
+{
+	struct error refusal;
+	size_t to_blame;
+
+	for (size_t i = 0; i < s->nconfig; i++) {
+		struct config c = s->config[i];
+
+		c.value[of] = (double)v;
+		if (learner_uses(s->learner, &c, used, &to_blame) &&
+		    s->learner->check_config(&c, &refusal) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* The values of parameter `of` in the configs if `used` is negative, else its
  * values with which parameter `used` counts: "sgd or adam". */
 static void
@@ -153,17 +172,12 @@ add_choices(const struct space *s, size_t of, int used, struct strbuf *sb)
 	const char * or = "";
 
 	for (size_t v = 0; p->choice[v]; v++) {
-		bool now = false, good = false;
+		bool now = false;
 
 		for (size_t i = 0; i < s->nconfig; i++)
 			now |= s->config[i].value[of] == (double)v;
-		for (size_t i = 0; used >= 0 && i < 2; i++) {
-			const struct param_use *u =
-			    &s->learner->param[used].use[i];
-
-			good |= u->of == of && (u->values >> v & 1);
-		}
-		if (used < 0 ? !now : now || !good)
+		if (used < 0 ? !now
+			     : now || !would_help(s, of, v, (size_t)used))
 			continue;
 		strbuf_addf(sb, "%s%s", or, p->choice[v]);
 		or = " or ";
@@ -189,9 +203,10 @@ static int
 check_used(const struct space *s, struct error *err)
 {
 	struct strbuf now = STRBUF_INIT, good = STRBUF_INIT;
+	struct strbuf advice = STRBUF_INIT;
 	const struct learner_param *p = s->learner->param;
+	int of = -1, other;
 	bool given = false;
-	int of = -1;
 	size_t k;
 
 	for (k = 0; k < s->ndim && of < 0; k++)
@@ -199,16 +214,26 @@ check_used(const struct space *s, struct error *err)
 	if (of < 0)
 		return 0;
 	k = s->dim[k - 1].param;
+	add_choices(s, (size_t)of, (int)k, &good);
+	/* No value of that parameter goes with the others of the config. */
+	other = p[k].unless[1].of;
+	if (good.len == 0 && p[k].unless[0].values) {
+		add_choices(s, (size_t)other, (int)k, &good);
+		if (good.len)
+			of = other;
+	}
 	for (size_t i = 0; i < s->ndim; i++)
 		given |= s->dim[i].param == (uint32_t)of;
 	add_choices(s, (size_t)of, -1, &now);
-	add_choices(s, (size_t)of, (int)k, &good);
-	error_set(err, EXIT_USAGE,
-		  "--param %s does nothing under %s=%s: %s %s=%s", p[k].name,
-		  p[of].name, now.buf, given ? "it goes with" : "add --param",
-		  p[of].name, good.buf);
+	if (good.len)
+		strbuf_addf(&advice, ": %s %s=%s",
+			    given ? "it goes with" : "add --param", p[of].name,
+			    good.buf);
+	error_set(err, EXIT_USAGE, "--param %s does nothing under %s=%s%s",
+		  p[k].name, p[of].name, now.buf, advice.len ? advice.buf : "");
 	strbuf_release(&now);
 	strbuf_release(&good);
+	strbuf_release(&advice);
 	return -1;
 }
 

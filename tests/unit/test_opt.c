@@ -9,7 +9,7 @@ static char *args[16];
 static void
 parameter(const char *word, struct strbuf *sb)
 {
-	if (strcmp(word, "l2") == 0)
+	if (strcmp(word, "l2") == 0 || strcmp(word, "l") == 0)
 		strbuf_addf(sb, "a parameter: --param %s=...", word);
 }
 
@@ -113,6 +113,8 @@ wrong_use(void)
 	COMMAND("--l2 1", 2, "",
 		"kp-x: unknown option \"--l2\" (a parameter: --param "
 		"l2=...)\n");
+	COMMAND("-l 1", 2, "",
+		"kp-x: unknown option \"-l\" (a parameter: --param l=...)\n");
 }
 
 static void
