@@ -64,9 +64,11 @@ bool rowparse_has_split(const struct rowparse *p); /* can tell the part */
 /* Fills row (zeroed at first, buffers reused; borrowed bytes live as long as
  * rec and until the next call).  The label of a class task is looked up in
  * schema->class_name when classes are known; an unknown class is EXIT_DATA
- * under ROWPARSE_ALL and NaN otherwise.  A row that is not kept is filled only
- * under ROWPARSE_FEATURES, and not if it is ROW_RAGGED.  Under ROWPARSE_SCORE
- * label, weight, time and split are those of a row without such columns. */
+ * under ROWPARSE_ALL and NaN otherwise, but a libsvm line that is but a word,
+ * where all labels of training are numbers, is EXIT_DATA too.  A row that is
+ * not kept is filled only under ROWPARSE_FEATURES, and not if it is ROW_RAGGED.
+ * Under ROWPARSE_SCORE label, weight, time and split are those of a row without
+ * such columns. */
 int rowparse_row(struct rowparse *p, const struct record *rec,
 		 struct typed_row *row, enum row_fate *fate, struct error *err);
 void typed_row_release(struct typed_row *row);
