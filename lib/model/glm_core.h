@@ -37,7 +37,8 @@ struct lane {
 	double delta; /* of huber */
 	double loss, objective;
 	struct loss_bounds bound;
-	bool wide;	      /* by truncated Newton, see pack->wide; else: */
+	bool precise; /* in double precision, though rows are not */
+	bool wide;    /* by truncated Newton, see pack->wide; else: */
 	struct lbfgs *solver; /* NULL until the first update */
 	bool wants_curvature; /* of the next pass, at its point */
 	bool wants_loss;      /* so */
@@ -67,7 +68,6 @@ struct pack {
 	float *share;		/* [d] see single_kernel.h */
 	double weight;		/* power of two above the largest */
 	struct truncated *wide; /* NULL: no lane is by it */
-	bool all_wide;
 	struct lane *lane[PACK_LANES_MAX];
 };
 
@@ -77,10 +77,25 @@ glm_weights_of(const struct pack *p)
 	return (struct glm_weights){p->kind, p->kernel, p->w, p->width, p->n};
 }
 
+/* Lanes that there is room for. */
+size_t glm_pack_width_for(size_t n);
+
+/* --- lanes that single precision is not enough for: glm_precise.c --- */
+
+/* Whether floats would not do for the margins at x. */
+bool glm_precise_needed(const struct pack *p, const double *x);
+size_t glm_precise_count(const struct pack *p);
+/* Their part of a pass; those of the others' lanes in t are left alone. */
+void glm_precise_accumulate(const struct pack *p, const struct rows *r,
+			    struct partial *t);
+
 /* --- lanes by truncated Newton: glm_truncated.c --- */
 
 /* Makes lanes of a new pack such, if the group is one for that. */
 void glm_truncated_new(struct pack *p);
+size_t glm_truncated_count(const struct pack *p);
+/* The lane is one no more. */
+void glm_truncated_leave(struct pack *p, size_t lane);
 /* Lanes have been from[0 .. n). */
 void glm_truncated_repack(struct pack *p, const size_t *from);
 void glm_truncated_accumulate(const struct pack *p, const struct rows *r,

@@ -30,6 +30,9 @@ typedef double v4d __attribute__((vector_size(32), aligned(32)));
 #define INLINE static inline __attribute__((always_inline))
 #define BATCH_CELLS 128 /* rows x lanes that are worked on at once */
 
+/* M of what rounding by an M leaves, so that the sum of 2^32 such is exact. */
+#define LOW_GRID 0x1p-20
+
 /* p and tail of fmath_logistic() at n margins, n rounded up to 8. */
 INLINE void
 logistic(const double *z, size_t n, double *p, double *tail)
@@ -59,6 +62,20 @@ hot_slot(const struct rows *r, bool wide, size_t i, size_t k)
 	size_t at = i * r->view->nhot + k;
 
 	return wide ? r->hot32[at] : r->hot16[at];
+}
+
+/* Number k of row i; of rows in single precision if `single`. */
+INLINE double
+num_value(const struct rows *r, bool single, size_t i, size_t k)
+{
+	return single ? (double)r->num32[i * r->stride32 + k]
+	              : r->num[i * r->view->nnum + k];
+}
+
+INLINE double
+entry_value(const struct rows *r, bool single, size_t e)
+{
+	return single ? (double)r->value32[e] : r->value[e];
 }
 
 #define LANES 1
@@ -131,9 +148,8 @@ const struct glm_kernel JOIN(glm_kernel, KP_ISA) = {
 #define PARTS (LANES * sizeof(double) / sizeof(VECTOR)) /* vectors of a row */
 #define BATCH (BATCH_CELLS / LANES)
 
-/* Of rows in single precision if `single`. */
 INLINE void
-NAME(margin_of)(const struct rows *r, const double *w, bool wide, bool single,
+NAME(margin)(const struct rows *r, const double *w, bool wide, bool single,
                 size_t i, VECTOR *z)
 {
 	const struct view *v = r->view;
@@ -148,15 +164,14 @@ NAME(margin_of)(const struct rows *r, const double *w, bool wide, bool single,
 			z[p] += b[j * PARTS + p];
 	}
 	for (size_t k = 0; k < v->nnum; k++) {
-		double x = single ? (double)r->num32[i * r->stride32 + k]
-		                  : r->num[i * v->nnum + k];
+		double x = num_value(r, single, i, k);
 
 		for (size_t p = 0; p < PARTS; p++)
 			z[p] += x * b[v->num[k] * PARTS + p];
 	}
 	for (size_t e = v->sparse ? r->start[i] : 0;
 	     v->sparse && e < r->start[i + 1]; e++) {
-		double x = single ? (double)r->value32[e] : r->value[e];
+		double x = entry_value(r, single, e);
 
 		for (size_t p = 0; p < PARTS; p++)
 			z[p] += x * b[r->slot[e] * PARTS + p];
@@ -166,21 +181,14 @@ NAME(margin_of)(const struct rows *r, const double *w, bool wide, bool single,
 			z[p] += r->offset[i];
 }
 
-INLINE void
-NAME(margin)(const struct rows *r, const double *w, bool wide, size_t i,
-             VECTOR *z)
-{
-	NAME(margin_of)(r, w, wide, false, i, z);
-}
-
 /* Adds the gradient of row i: wr is its weighted residual, hot the same
  * rounded to the grid of one-hots, m the bound of the residual. */
 INLINE void
 NAME(scatter)(const struct rows *r, const struct glm_sums *s, bool wide,
-              size_t i, const VECTOR *wr, const VECTOR *hot, const VECTOR *m)
+              bool single, size_t i, const VECTOR *wr, const VECTOR *hot,
+              const VECTOR *m)
 {
 	const struct view *v = r->view;
-	const double *x = r->num + i * v->nnum;
 	VECTOR *g = (VECTOR *)s->g;
 
 	for (size_t k = 0; k < v->nhot; k++) {
@@ -191,22 +199,24 @@ NAME(scatter)(const struct rows *r, const struct glm_sums *s, bool wide,
 	}
 	for (size_t k = 0; k < v->nnum; k++) {
 		size_t j = v->num[k];
+		double x = num_value(r, single, i, k);
 
 		for (size_t p = 0; p < PARTS; p++) {
 			VECTOR grid = s->base[j] * m[p];
 
-			g[j * PARTS + p] += (wr[p] * x[k] + grid) - grid;
+			g[j * PARTS + p] += (wr[p] * x + grid) - grid;
 		}
 	}
 	if (!v->sparse)
 		return;
 	for (size_t e = r->start[i]; e < r->start[i + 1]; e++) {
 		size_t j = r->slot[e];
+		double x = entry_value(r, single, e);
 
 		for (size_t p = 0; p < PARTS; p++) {
 			VECTOR grid = s->base[j] * m[p];
 
-			g[j * PARTS + p] += (wr[p] * r->value[e] + grid) - grid;
+			g[j * PARTS + p] += (wr[p] * x + grid) - grid;
 		}
 	}
 }
@@ -227,7 +237,8 @@ NAME(larger)(VECTOR a, VECTOR b)
 /* What a pass keeps at hand, to be added to struct glm_sums at its end. */
 struct NAME(tally) {
 	VECTOR bound[PARTS], hot_grid[PARTS], loss_grid[PARTS], delta[PARTS];
-	VECTOR intercept[PARTS], sum[PARTS], rmax[PARTS], lmax[PARTS];
+	VECTOR intercept[PARTS], sum[PARTS], low[PARTS];
+	VECTOR rmax[PARTS], lmax[PARTS];
 };
 
 INLINE void
@@ -249,15 +260,17 @@ NAME(finish)(const struct NAME(tally) *t, const struct rows *r,
              const struct glm_sums *s)
 {
 	VECTOR *g = (VECTOR *)s->g + r->view->d * PARTS;
-	double sum[LANES], rmax[LANES], lmax[LANES];
+	double sum[LANES], low[LANES], rmax[LANES], lmax[LANES];
 
 	for (size_t p = 0; p < PARTS; p++)
 		g[p] += t->intercept[p];
 	memcpy(sum, t->sum, sizeof sum);
+	memcpy(low, t->low, sizeof low);
 	memcpy(rmax, t->rmax, sizeof rmax);
 	memcpy(lmax, t->lmax, sizeof lmax);
 	for (size_t k = 0; k < LANES; k++) {
 		s->sum[k] += sum[k];
+		s->low[k] += low[k];
 		if (rmax[k] > s->residual_max[k])
 			s->residual_max[k] = rmax[k];
 		if (lmax[k] > s->loss_max[k])
@@ -310,7 +323,8 @@ NAME(add)(struct NAME(tally) *t, enum loss loss, double y, double weight,
           VECTOR *hot)
 {
 	for (size_t k = 0; k < PARTS; k++) {
-		VECTOR residual, value, size, above;
+		VECTOR residual, value, size, above, part;
+		VECTOR grid = t->loss_grid[k], finer = grid * LOW_GRID;
 
 		NAME(judge)
 		(loss, y, t->delta[k], z[k], p + k, tail + k, &size, &residual,
@@ -322,8 +336,11 @@ NAME(add)(struct NAME(tally) *t, enum loss loss, double y, double weight,
 		wr[k] = weight * residual;
 		hot[k] = (wr[k] + t->hot_grid[k]) - t->hot_grid[k];
 		t->intercept[k] += hot[k];
-		t->sum[k] += (weight * value + t->loss_grid[k]) -
-		             t->loss_grid[k];
+		/* Losses alike leave alike. */
+		value = weight * value;
+		part = (value + grid) - grid;
+		t->sum[k] += part;
+		t->low[k] += ((value - part) + finer) - finer;
 	}
 }
 
@@ -343,7 +360,7 @@ NAME(prepare)(enum loss loss, double y, VECTOR *z)
  * weights; the link, which computes; sums, which scatter. */
 INLINE void
 NAME(pass)(const struct rows *r, const struct glm_sums *s, bool wide,
-           enum loss loss)
+           bool single, enum loss loss)
 {
 	VECTOR z[BATCH * PARTS] __attribute__((aligned(64)));
 	VECTOR mean[BATCH * PARTS] __attribute__((aligned(64)));
@@ -359,7 +376,7 @@ NAME(pass)(const struct rows *r, const struct glm_sums *s, bool wide,
 			double y = r->label[first + b];
 			VECTOR *at = z + b * PARTS;
 
-			NAME(margin)(r, s->w, wide, first + b, at);
+			NAME(margin)(r, s->w, wide, single, first + b, at);
 			NAME(prepare)(loss, y, at);
 		}
 		if (loss == LOSS_LOGISTIC)
@@ -375,7 +392,8 @@ NAME(pass)(const struct rows *r, const struct glm_sums *s, bool wide,
 			 z + b * PARTS, mean + b * PARTS, tail + b * PARTS, wr,
 			 hot);
 			NAME(scatter)
-			(r, s, wide, first + b, wr, hot, t.bound);
+			(r, s, wide, single, first + b, wr, hot,
+			 t.bound);
 		}
 	}
 	NAME(finish)(&t, r, s);
@@ -385,21 +403,24 @@ INLINE void
 NAME(pass_by_loss)(const struct rows *r, const struct glm_sums *s, bool wide)
 {
 	if (s->loss == LOSS_LOGISTIC)
-		NAME(pass)(r, s, wide, LOSS_LOGISTIC);
+		NAME(pass)(r, s, wide, false, LOSS_LOGISTIC);
 	else if (s->loss == LOSS_SQUARED_HINGE)
-		NAME(pass)(r, s, wide, LOSS_SQUARED_HINGE);
+		NAME(pass)(r, s, wide, false, LOSS_SQUARED_HINGE);
 	else if (s->loss == LOSS_POISSON)
-		NAME(pass)(r, s, wide, LOSS_POISSON);
+		NAME(pass)(r, s, wide, false, LOSS_POISSON);
 	else if (s->loss == LOSS_HUBER)
-		NAME(pass)(r, s, wide, LOSS_HUBER);
+		NAME(pass)(r, s, wide, false, LOSS_HUBER);
 	else
-		NAME(pass)(r, s, wide, LOSS_SQUARED);
+		NAME(pass)(r, s, wide, false, LOSS_SQUARED);
 }
 
 static void
 NAME(accumulate)(const struct rows *r, const struct glm_sums *s)
 {
-	if (r->view->wide)
+	/* Only logistic has such rows. */
+	if (r->single)
+		NAME(pass)(r, s, r->view->wide, true, LOSS_LOGISTIC);
+	else if (r->view->wide)
 		NAME(pass_by_loss)(r, s, true);
 	else
 		NAME(pass_by_loss)(r, s, false);
@@ -413,12 +434,12 @@ NAME(margins)(const struct rows *r, const double *w, size_t first, size_t n,
 
 	for (size_t i = 0; i < n; i++, at += PARTS)
 		if (r->single)
-			NAME(margin_of)
+			NAME(margin)
 			(r, w, r->view->wide, true, first + i, at);
 		else if (r->view->wide)
-			NAME(margin)(r, w, true, first + i, at);
+			NAME(margin)(r, w, true, false, first + i, at);
 		else
-			NAME(margin)(r, w, false, first + i, at);
+			NAME(margin)(r, w, false, false, first + i, at);
 }
 
 #undef NAME

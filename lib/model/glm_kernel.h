@@ -30,6 +30,7 @@ struct glm_sums {
 	/* Added to: */
 	double *g;			 /* [d + 2][width], aligned */
 	double *sum;			 /* [width] of losses */
+	double *low; /* [width] what its grid has left of them, on a finer */
 	double *residual_max, *loss_max; /* [width] */
 };
 

@@ -8,7 +8,6 @@
 #include "model/glm.h"
 #include "model/glm_view.h"
 
-#define SINGLE_MAX 1e30 /* of a weight */
 #define SINGLE_RESIDUAL_MIN 0x1p-60
 /* Epochs 10, 20, 40, ... take the curvature anew, if a lane lasts that long.
  * For one lane that costs about 12 passes of it over the rows, so with many
@@ -31,6 +30,10 @@
  * have hardly won anything. */
 #define DTOL_PER_SQUARE 10
 #define FTOL_PER_TOLERANCE 1e-5
+/* Of lanes that single precision has failed: they are hard to tell the end of.
+ */
+#define HARD_SHARE 0.1
+#define FTOL_SINGLE 1e-5 /* what floats may add to the loss */
 
 static const char *const reason_text[REASON_COUNT] = {
     "",
@@ -45,8 +48,8 @@ static const char *const reason_text[REASON_COUNT] = {
 
 /* --- pack --- */
 
-static size_t
-width_for(size_t n)
+size_t
+glm_pack_width_for(size_t n)
 {
 	return n <= 1 ? 1 : n <= 4 ? 4 : n <= 8 ? 8 : 16;
 }
@@ -66,6 +69,13 @@ get_point(const struct pack *p, size_t lane, double *x)
 		x[j] = p->w[j * p->width + lane];
 }
 
+/* Whether a lane's passes are in single precision. */
+static bool
+is_single(const struct pack *p, const struct lane *l)
+{
+	return p->single && !l->precise;
+}
+
 /* What the preconditioner of a lane is made of. */
 static struct precond_lane
 inverse_of(const struct pack *p, const struct lane *l)
@@ -78,7 +88,7 @@ inverse_of(const struct pack *p, const struct lane *l)
 	if (l->moments && gram_mass(p->gram, sums) > 0)
 		curvature = gram_mass(p->gram, sums) / weight;
 	floor = curvature * (value[GLM_L1] > 0 ? RIDGE_MIN_L1
-			     : p->single       ? RIDGE_MIN_SINGLE
+			     : is_single(p, l) ? RIDGE_MIN_SINGLE
 					       : RIDGE_MIN);
 	return (struct precond_lane){
 	    .sums = sums,
@@ -90,28 +100,37 @@ inverse_of(const struct pack *p, const struct lane *l)
 }
 
 static bool
-is_newton(const struct lane *l)
+is_newton(const struct pack *p, const struct lane *l)
 {
-	return l->config->value[GLM_SOLVER] == GLM_NEWTON;
+	const double *v = l->config->value;
+
+	/* Where its second derivative jumps, gradients that an inverse of
+	 * another point explains badly tell pairs nothing. */
+	return v[GLM_SOLVER] == GLM_NEWTON ||
+	       (v[GLM_SOLVER] == GLM_AUTO && !(v[GLM_L1] > 0) &&
+		p->kind == LOSS_SQUARED_HINGE &&
+		gram_size(p->gram) <= REFRESH_SIZE_MAX &&
+		gram_is_whole(p->gram));
 }
 
 static struct lbfgs *
 new_solver(const struct pack *p, struct lane *l, const double *x)
 {
 	const double *v = l->config->value;
+	double tolerance = v[GLM_TOLERANCE] * (l->precise ? HARD_SHARE : 1);
 
 	return lbfgs_new(
-	    &(struct lbfgs_options){
-		.n = p->nvar,
-		.nfree = p->nvar - p->view->d,
-		.l1 = v[GLM_L1],
-		.l2 = v[GLM_L2],
-		.gtol = v[GLM_TOLERANCE],
-		.ftol = FTOL_PER_TOLERANCE * v[GLM_TOLERANCE],
-		.dtol = DTOL_PER_SQUARE * v[GLM_TOLERANCE] * v[GLM_TOLERANCE],
-		.preconditioned = true,
-		.single = p->single,
-		.newton = is_newton(l)},
+	    &(struct lbfgs_options){.n = p->nvar,
+				    .nfree = p->nvar - p->view->d,
+				    .l1 = v[GLM_L1],
+				    .l2 = v[GLM_L2],
+				    .gtol = tolerance,
+				    .ftol = FTOL_PER_TOLERANCE * tolerance,
+				    .dtol =
+					DTOL_PER_SQUARE * tolerance * tolerance,
+				    .preconditioned = true,
+				    .single = is_single(p, l),
+				    .newton = is_newton(p, l)},
 	    x);
 }
 
@@ -122,29 +141,40 @@ starts_known(const struct pack *p)
 	return p->single && p->view->offset < 0;
 }
 
+/* To the point where training begins. */
 static void
-start_lane(struct pack *p, size_t lane, const struct config *c)
+begin_lane(struct pack *p, size_t lane)
 {
-	struct lane *l = p->lane[lane] = xcalloc(1, sizeof *l);
+	struct lane *l = p->lane[lane];
 	double mean = p->view->offset_mean;
 	double start = mean;
 
 	if (p->view->intercept)
 		start = loss_start(p->kind, p->facts);
-	l->config = c;
-	l->status = LANE_STEP;
-	l->loss = l->objective = NAN;
-	l->delta = p->kind == LOSS_HUBER ? c->value[GLM_DELTA] : 0;
 	l->bound = loss_first_bounds(p->kind, p->facts,
 				     fabs(start - mean) + p->view->offset_bound,
 				     l->delta);
 	l->start = start;
-	l->wants_loss = !starts_known(p);
+	l->wants_loss = !starts_known(p) || l->precise;
 	start -= mean;
-	if (p->single)
+	if (is_single(p, l))
 		start = (float)start;
+	for (size_t j = 0; j < (size_t)p->view->d + 2; j++)
+		p->w[j * p->width + lane] = 0;
 	if (p->view->intercept)
 		p->w[glm_view_intercept(p->view) * p->width + lane] = start;
+}
+
+static void
+start_lane(struct pack *p, size_t lane, const struct config *c)
+{
+	struct lane *l = p->lane[lane] = xcalloc(1, sizeof *l);
+
+	l->config = c;
+	l->status = LANE_STEP;
+	l->loss = l->objective = NAN;
+	l->delta = p->kind == LOSS_HUBER ? c->value[GLM_DELTA] : 0;
+	begin_lane(p, lane);
 }
 
 static void
@@ -185,7 +215,7 @@ glm_pack_new(const struct pack_spec *spec, enum loss kind)
 	p->kernel = glm_kernel_choose();
 	p->epochs = spec->epochs;
 	p->n = spec->n;
-	p->width = width_for(p->n);
+	p->width = glm_pack_width_for(p->n);
 	p->nvar = v->d + v->intercept;
 	p->w = xaligned(((size_t)v->d + 2) * p->width, sizeof *p->w);
 	/* M = 1.5 * 2^K with 2^K at least twice the largest sum there can
@@ -202,7 +232,7 @@ glm_pack_new(const struct pack_spec *spec, enum loss kind)
 		start_lane(p, i, spec->config[i]);
 	if (kind == LOSS_LOGISTIC)
 		glm_truncated_new(p);
-	p->wants_moments = !p->all_wide;
+	p->wants_moments = glm_truncated_count(p) < p->n;
 	return p;
 }
 
@@ -241,7 +271,7 @@ glm_pack_repack(struct pack *p, const bool *keep)
 			from[n++] = i;
 		else
 			free_lane(p->lane[i]);
-	width = width_for(n);
+	width = glm_pack_width_for(n);
 	w = xaligned(slots * width, sizeof *w);
 	for (size_t j = 0; j < slots; j++)
 		for (size_t i = 0; i < n; i++)
@@ -269,6 +299,7 @@ glm_pack_point_put(const struct pack *p, struct strbuf *sb)
 		put_f64(sb, p->lane[i]->bound.loss);
 		put_u8(sb, p->lane[i]->wants_curvature);
 		put_u8(sb, p->lane[i]->wants_loss);
+		put_u8(sb, p->lane[i]->precise);
 	}
 	for (size_t j = 0; j < p->nvar; j++)
 		put_f64s(sb, p->w + j * p->width, p->n);
@@ -288,6 +319,9 @@ glm_pack_point_get(struct pack *p, struct cursor *c)
 		p->lane[i]->bound.loss = get_f64(c);
 		p->lane[i]->wants_curvature = get_u8(c) != 0;
 		p->lane[i]->wants_loss = get_u8(c) != 0;
+		p->lane[i]->precise = get_u8(c) != 0;
+		if (p->lane[i]->precise)
+			glm_truncated_leave(p, i);
 	}
 	for (size_t j = 0; j < p->nvar; j++)
 		get_f64s(c, p->w + j * p->width, p->n);
@@ -370,25 +404,15 @@ is_refresh(const struct pack *p, const struct lane *l)
 
 	if (p->kind == LOSS_SQUARED || lbfgs_settling(l->solver))
 		return false;
-	if (is_newton(l))
+	if (is_newton(p, l))
 		return true;
 	if (gram_size(p->gram) > REFRESH_SIZE_MAX)
 		return false;
-	if (p->single)
+	if (is_single(p, l))
 		return e % REFRESH_EVERY_SINGLE == 0;
 	while (e > first && e % 2 == 0)
 		e /= 2;
 	return e == first;
-}
-
-/* Whether floats could hold all margins at x. */
-static bool
-fits_single(const struct pack *p, const double *x)
-{
-	for (size_t j = 0; j < p->nvar; j++)
-		if (!(fabs(x[j]) <= SINGLE_MAX))
-			return false;
-	return true;
 }
 
 /* Feeds an evaluation on a valid grid to the solver. */
@@ -397,7 +421,6 @@ feed(struct pack *p, size_t lane, const struct partial *t, double *scratch)
 {
 	struct lane *l = p->lane[lane];
 	double total = p->facts->weight_sum;
-	bool fits;
 
 	l->loss = l->objective = NAN;
 	if (!l->solver && starts_known(p))
@@ -405,19 +428,18 @@ feed(struct pack *p, size_t lane, const struct partial *t, double *scratch)
 		    p->facts,
 		    p->w[glm_view_intercept(p->view) * p->width + lane]);
 	get_point(p, lane, scratch);
-	fits = !p->single || fits_single(p, scratch);
 	if (!l->solver) {
 		l->solver = new_solver(p, l, scratch);
 		p->precond_set = false;
 	}
 	l->epoch += !lbfgs_settling(l->solver);
 	if (l->wants_loss) {
-		l->loss = t->sum[lane] / total;
+		l->loss = (t->sum[lane] + t->low[lane]) / total;
 		l->objective =
 		    l->loss + penalty(l->config, scratch, p->view->d);
 	}
 	for (size_t j = 0; j < p->nvar; j++)
-		scratch[j] = fits ? t->g[j * t->width + lane] / total : NAN;
+		scratch[j] = t->g[j * t->width + lane] / total;
 	lbfgs_feed(l->solver, l->loss, scratch);
 }
 
@@ -485,28 +507,98 @@ solve_round(struct pack *p)
 	return true;
 }
 
+/* Forgets all that follows from passes. */
+static void
+forget_passes(struct lane *l)
+{
+	lbfgs_free(l->solver);
+	free(l->moments);
+	free(l->solved_for);
+	l->solver = NULL;
+	l->moments = NULL;
+	l->solved_for = NULL;
+	l->wants_curvature = false;
+}
+
+/* Begins a lane anew, in double precision. */
+static void
+make_precise(struct pack *p, size_t lane)
+{
+	struct lane *l = p->lane[lane];
+
+	glm_truncated_leave(p, lane);
+	forget_passes(l);
+	l->status = LANE_STEP;
+	l->reason = REASON_NONE;
+	l->precise = true;
+	/* Its first inverse too: the moments that all share are not enough. */
+	l->wants_curvature = true;
+	l->loss = l->objective = NAN;
+	begin_lane(p, lane);
+	p->precond_set = false;
+}
+
+/* Whether the terms of most rows were few units of the largest; a residual is
+ * less than its loss. */
+static bool
+was_coarse(const struct pack *p, const struct lane *l)
+{
+	const struct group_facts *f = p->facts;
+	double most = (double)f->rows[PART_TRAIN] * f->weight_max;
+
+	return !(l->loss * f->weight_sum >=
+		 GLM_SINGLE_SHARE * most * l->bound.residual);
+}
+
+/* Whether single precision has not served a lane: its point asks for more, or
+ * it ended for other reasons than a small gradient, or higher than it began. */
+static bool
+has_failed(const struct pack *p, const struct lane *l, const double *x)
+{
+	if (l->reason == REASON_EPOCHS)
+		return false;
+	if (glm_precise_needed(p, x))
+		return true;
+	if (l->status == LANE_STEP)
+		return false;
+	if (l->reason != REASON_GRADIENT || was_coarse(p, l))
+		return true;
+	return starts_known(p) &&
+	       !(l->objective <=
+		 (1 + FTOL_SINGLE) * loss_logistic_at(p->facts, l->start));
+}
+
 /* Where a lane goes after its solver has moved. */
 static void
 move_on(struct pack *p, size_t lane)
 {
 	struct lane *l = p->lane[lane];
+	double *x;
 
-	if (l->wide) {
-		judge(l, glm_truncated_status(p, lane));
-		if (l->status != LANE_STEP)
-			settle(p, lane);
-		return;
-	}
-	if (l->epoch >= p->epochs)
+	if (!l->wide && l->epoch >= p->epochs)
 		lbfgs_stop(l->solver);
-	judge(l, lbfgs_status(l->solver));
-	if (l->status == LANE_STEP) {
-		set_point(p, lane, lbfgs_point(l->solver));
-		l->wants_curvature |= is_refresh(p, l);
-		l->wants_loss = lbfgs_wants_loss(l->solver);
-	} else {
+	judge(l, l->wide ? glm_truncated_status(p, lane)
+			 : lbfgs_status(l->solver));
+	if (l->status != LANE_STEP)
 		settle(p, lane);
+	else if (!l->wide)
+		set_point(p, lane, lbfgs_point(l->solver));
+	if (is_single(p, l) && !(l->wide && l->status == LANE_STEP)) {
+		bool failed;
+
+		x = xcalloc(p->nvar, sizeof *x);
+		get_point(p, lane, x);
+		failed = has_failed(p, l, x);
+		free(x);
+		if (failed) {
+			make_precise(p, lane);
+			return;
+		}
 	}
+	if (l->status != LANE_STEP || l->wide)
+		return;
+	l->wants_curvature |= is_refresh(p, l);
+	l->wants_loss = lbfgs_wants_loss(l->solver);
 }
 
 /* In single precision: a loss that was not wanted is not looked at, and there
@@ -541,7 +633,7 @@ check_bounds(struct pack *p, size_t lane, const struct partial *t)
 	struct loss_bounds max = {t->residual_max[lane], t->loss_max[lane]};
 	double intercept = t->g[glm_view_intercept(p->view) * t->width + lane];
 
-	if (p->single)
+	if (is_single(p, l))
 		return check_single(p, l, max);
 	/* A NaN may have been passed over by a maximum, never by a sum. */
 	if (!isfinite(intercept) || !isfinite(t->sum[lane]) ||
@@ -635,7 +727,7 @@ let_settle(struct pack *p)
 	for (size_t i = 0; i < p->n; i++)
 		running +=
 		    p->lane[i]->status == LANE_STEP && !is_settling(p, i);
-	now = running == 0 || width_for(running) < p->width;
+	now = running == 0 || glm_pack_width_for(running) < p->width;
 	for (size_t i = 0; i < p->n; i++) {
 		struct lane *l = p->lane[i];
 
@@ -739,6 +831,7 @@ glm_pack_save(const struct pack *p, size_t lane, enum save_what what,
 	put_f64(sb, l->objective);
 	put_f64(sb, l->bound.residual);
 	put_f64(sb, l->bound.loss);
+	put_u8(sb, l->precise);
 	/* An ended lane needs no solver any more. */
 	put_u8(sb, live);
 	if (!live)
@@ -777,20 +870,6 @@ load_solver(struct pack *p, struct lane *l, struct cursor *c, const double *x)
 	return 0;
 }
 
-/* Forgets all that follows from passes. */
-static void
-clear_lane(const struct pack *p, struct lane *l)
-{
-	lbfgs_free(l->solver);
-	free(l->moments);
-	free(l->solved_for);
-	l->solver = NULL;
-	l->moments = NULL;
-	l->solved_for = NULL;
-	l->wants_curvature = false;
-	l->wants_loss = !l->wide && !starts_known(p);
-}
-
 int
 glm_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n)
 {
@@ -808,7 +887,11 @@ glm_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n)
 	l->bound.loss = get_f64(&c);
 	if (l->status > LANE_DIVERGED || l->reason >= REASON_COUNT)
 		bad = -1;
-	clear_lane(p, l);
+	l->precise = get_u8(&c) != 0;
+	forget_passes(l);
+	l->wants_loss = !l->wide && (!starts_known(p) || l->precise);
+	if (l->precise)
+		glm_truncated_leave(p, lane);
 	p->precond_set = false;
 	if (get_u8(&c) && !bad)
 		bad = l->wide ? truncated_get(p->wide, lane, &c)

@@ -4,11 +4,11 @@
 #include <string.h>
 #include "base/mem.h"
 
-/* g, sum and the maxima are one allocation. */
+/* g, the sums and the maxima are one allocation. */
 static size_t
 doubles(const struct partial *t)
 {
-	return (t->d + 2 + 3) * t->width;
+	return (t->d + 2 + 4) * t->width;
 }
 
 struct partial *
@@ -22,7 +22,8 @@ glm_partial_new(size_t n, size_t width, size_t d, size_t moments_size)
 	t->moments_size = moments_size;
 	t->g = xaligned(doubles(t), sizeof *t->g);
 	t->sum = t->g + (d + 2) * width;
-	t->residual_max = t->sum + width;
+	t->low = t->sum + width;
+	t->residual_max = t->low + width;
 	t->loss_max = t->residual_max + width;
 	return t;
 }
@@ -113,6 +114,7 @@ glm_partial_put(const struct partial *t, struct strbuf *sb)
 	put_u32(sb, (uint32_t)t->n);
 	put_u32(sb, (uint32_t)t->d);
 	put_f64s(sb, t->sum, t->n);
+	put_f64s(sb, t->low, t->n);
 	put_f64s(sb, t->residual_max, t->n);
 	put_f64s(sb, t->loss_max, t->n);
 	for (size_t j = 0; j <= t->d; j++)
@@ -127,9 +129,10 @@ int
 glm_partial_get(struct partial *t, struct cursor *c)
 {
 	if (get_u32(c) != t->n || get_u32(c) != t->d ||
-	    cursor_left(c) / sizeof(double) < t->n * (t->d + 4))
+	    cursor_left(c) / sizeof(double) < t->n * (t->d + 5))
 		return -1;
 	get_f64s(c, t->sum, t->n);
+	get_f64s(c, t->low, t->n);
 	get_f64s(c, t->residual_max, t->n);
 	get_f64s(c, t->loss_max, t->n);
 	for (size_t j = 0; j <= t->d; j++)
@@ -144,7 +147,7 @@ glm_partial_get(struct partial *t, struct cursor *c)
 void
 glm_partial_merge(struct partial *into, const struct partial *from)
 {
-	size_t sums = (into->d + 2 + 1) * into->width;
+	size_t sums = (into->d + 2 + 2) * into->width;
 
 	for (size_t k = 0; k < sums; k++)
 		into->g[k] += from->g[k];

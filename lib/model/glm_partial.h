@@ -29,10 +29,10 @@ struct glm_scratch {
 };
 
 struct partial {
-	size_t n, width, d;		 /* lanes, with padding; features, or 0
-					    if no lane wants g */
-	double *g;			 /* [d + 2][width] */
-	double *sum;			 /* [width] of losses */
+	size_t n, width, d; /* lanes, with padding; features, or 0
+			       if no lane wants g */
+	double *g;	    /* [d + 2][width] */
+	double *sum, *low;  /* [width] of losses, and what its grid left */
 	double *residual_max, *loss_max; /* [width] */
 	size_t moments_size;
 	struct moments shared;		/* all rows alike */

@@ -6,16 +6,24 @@
 #include "model/glm_view.h"
 
 #define BATCH_ROWS 64
+#define BEYOND 0x1.8p200 /* any term */
 
 struct partial *
 glm_pack_partial(const struct pack *p)
 {
-	struct partial *t = glm_partial_new(
-	    p->n, p->width, p->all_wide ? 0 : p->view->d, gram_size(p->gram));
+	struct partial *t =
+	    glm_partial_new(p->n, p->width, p->view->d, gram_size(p->gram));
 
 	if (p->wide)
 		t->wide_size = (2 * ((size_t)p->view->d + 2) + 1) * p->width;
 	return t;
+}
+
+/* Whether a lane's curvature is summed in double precision. */
+static bool
+wants_curvature(const struct pack *p, const struct lane *l)
+{
+	return l->wants_curvature && (!p->single || l->precise);
 }
 
 /* Moments of the rows weighted by the curvature at each lane's point, for the
@@ -38,7 +46,7 @@ add_curvature(const struct pack *p, const struct rows *r, struct partial *t)
 			double unit =
 			    loss_curvature_unit(p->kind, p->facts, l->bound);
 
-			if (!l->wants_curvature)
+			if (!wants_curvature(p, l))
 				continue;
 			glm_lane_means(&w, z, i, n, mean);
 			for (size_t k = 0; k < n; k++)
@@ -88,6 +96,7 @@ accumulate_double(const struct pack *p, const struct rows *r, struct partial *t)
 				     .delta = delta,
 				     .g = t->g,
 				     .sum = t->sum,
+				     .low = t->low,
 				     .residual_max = t->residual_max,
 				     .loss_max = t->loss_max,
 				 });
@@ -99,12 +108,13 @@ static bool
 any_wants_curvature(const struct pack *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (p->lane[i]->wants_curvature)
+		if (wants_curvature(p, p->lane[i]))
 			return true;
 	return false;
 }
 
-/* The point as floats, and zeros to sum in. */
+/* The point as floats, and zeros to sum in; lanes that floats are not enough
+ * for are at 0. */
 static void
 prepare_scratch(const struct pack *p, struct partial *t)
 {
@@ -117,6 +127,9 @@ prepare_scratch(const struct pack *p, struct partial *t)
 	}
 	for (size_t k = 0; k < n; k++)
 		s->w[k] = (float)p->w[k];
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t k = i; p->lane[i]->precise && k < n; k += p->width)
+			s->w[k] = 0;
 }
 
 /* Adds n cells of lane i to a row of moments; units of its columns, or 1. */
@@ -226,8 +239,13 @@ accumulate_single(const struct pack *p, const struct rows *r, struct partial *t)
 
 		grid[i] = l ? p->base1 * l->bound.loss : 1;
 		bound[i] = l ? l->bound.residual : 1;
-		s.want_loss |= l && l->wants_loss;
-		if (!l || !l->wants_curvature)
+		/* So that all its sums get nothing. */
+		if (l && l->precise)
+			grid[i] = bound[i] = BEYOND;
+		if (!l || l->precise)
+			continue;
+		s.want_loss |= l->wants_loss;
+		if (!l->wants_curvature)
 			continue;
 		c.sum[i] = glm_partial_moments(t, &t->lane[i]);
 		c.unit[i] = single_curve_unit(s.weight, bound[i], s.curve_term);
@@ -239,7 +257,7 @@ accumulate_single(const struct pack *p, const struct rows *r, struct partial *t)
 	s.loss_max = loss;
 	run_single(r, &s, &c, p->fast->accumulate);
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->lane[i]->wide)
+		if (p->lane[i]->wide || p->lane[i]->precise)
 			continue;
 		if ((double)residual[i] > t->residual_max[i])
 			t->residual_max[i] = (double)residual[i];
@@ -269,18 +287,19 @@ void
 glm_pack_accumulate(const struct pack *p, const struct rows *r,
 		    struct partial *t)
 {
-	if (p->wide)
+	size_t wide = glm_truncated_count(p), precise = glm_precise_count(p);
+
+	if (wide > 0)
 		glm_truncated_accumulate(p, r, t);
-	if (p->all_wide)
-		return;
-	if (p->single) {
+	if (precise > 0)
+		glm_precise_accumulate(p, r, t);
+	if (!p->single)
+		accumulate_double(p, r, t);
+	else if (wide + precise < p->n)
 		accumulate_single(p, r, t);
-		if (p->wants_moments)
-			add_moments_single(p, r, t);
-		return;
-	}
-	accumulate_double(p, r, t);
-	if (p->wants_moments)
+	if (p->wants_moments && p->single)
+		add_moments_single(p, r, t);
+	else if (p->wants_moments)
 		gram_add(p->gram, r, 0, r->n, NULL,
 			 glm_partial_moments(t, &t->shared));
 	if (any_wants_curvature(p))

@@ -23,7 +23,6 @@ glm_truncated_new(struct pack *p)
 
 	if (!is_wide(p))
 		return;
-	p->all_wide = true;
 	for (size_t i = 0; i < p->n; i++) {
 		struct lane *l = p->lane[i];
 		const double *v = l->config->value;
@@ -31,7 +30,6 @@ glm_truncated_new(struct pack *p)
 
 		l->wide = v[GLM_SOLVER] == GLM_AUTO && !(v[GLM_L1] > 0);
 		some |= l->wide;
-		p->all_wide &= l->wide;
 		if (!l->wide)
 			continue;
 		lane[i] = (struct truncated_lane){
@@ -46,25 +44,34 @@ glm_truncated_new(struct pack *p)
 	}
 	if (some)
 		p->wide = truncated_new(p->view, p->width, lane, p->n);
-	p->all_wide &= some;
+}
+
+size_t
+glm_truncated_count(const struct pack *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		n += p->lane[i]->wide;
+	return n;
+}
+
+void
+glm_truncated_leave(struct pack *p, size_t lane)
+{
+	if (p->lane[lane]->wide)
+		truncated_drop(p->wide, lane);
+	p->lane[lane]->wide = false;
 }
 
 /* As of a new pack of these lanes: partials of both have one shape. */
 void
 glm_truncated_repack(struct pack *p, const size_t *from)
 {
-	bool some = false;
-
-	p->all_wide = true;
-	for (size_t i = 0; i < p->n; i++) {
-		some |= p->lane[i]->wide;
-		p->all_wide &= p->lane[i]->wide;
-	}
-	if (some) {
+	if (glm_truncated_count(p) > 0) {
 		truncated_repack(p->wide, from, p->n, p->width);
 		return;
 	}
-	p->all_wide = false;
 	truncated_free(p->wide);
 	p->wide = NULL;
 }

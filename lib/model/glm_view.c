@@ -269,9 +269,13 @@ glm_view_fits_single(const struct view *v)
 {
 	const struct group_facts *f = v->facts;
 	double n = (double)f->rows[PART_TRAIN];
+	double rare = fmin(f->class_weight[0], f->class_weight[1]);
 
 	if (n > INT32_MAX || f->weight_max * n > 16 * f->weight_sum ||
 	    v->offset_bound > 0x1p6)
+		return false;
+	/* Residuals of the other class would be few units each. */
+	if (!(rare >= GLM_SINGLE_SHARE * f->weight_max * n))
 		return false;
 	for (uint32_t j = 0; j < v->d; j++) {
 		enum feature_kind kind =

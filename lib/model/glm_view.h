@@ -77,8 +77,10 @@ struct view {
 struct view *glm_view_new(const struct schema *s, const struct group_facts *f,
 			  bool standardize, bool intercept, struct error *err);
 void glm_view_free(struct view *v);
-/* Whether sums of terms of some 20 bits of the largest weight and |x| are good
- * enough for all of the group's rows: none is far above the others. */
+/* Whether sums of terms of some 20 bits of the largest residual, weight and |x|
+ * are good enough for all of the group's rows of two classes: none is far above
+ * the others, and residuals are GLM_SINGLE_SHARE of the largest in the mean. */
+#define GLM_SINGLE_SHARE 0x1p-9
 bool glm_view_fits_single(const struct view *v);
 static inline uint32_t
 glm_view_intercept(const struct view *v)

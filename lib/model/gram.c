@@ -13,8 +13,7 @@
 struct gram {
 	const struct view *view;
 	struct gram_map map;
-	double grid;  /* of a term w */
-	bool *is_hot; /* [ncore] a value of a category, or the intercept */
+	double grid; /* of a term w */
 };
 
 /* --- choice of slots --- */
@@ -124,7 +123,7 @@ place_slots(struct gram *g)
 	m->place = xcalloc((size_t)v->d + 2, sizeof *m->place);
 	m->bound = xcalloc(m->ncore, sizeof *m->bound);
 	m->unit = xcalloc(m->stride, sizeof *m->unit);
-	g->is_hot = xcalloc(m->ncore, sizeof *g->is_hot);
+	m->is_hot = xcalloc(m->ncore, sizeof *m->is_hot);
 	for (size_t j = 0; j < (size_t)v->d + 2; j++)
 		m->place[j] = GRAM_REST;
 	for (uint32_t k = 0; k < m->nfield; k++)
@@ -133,9 +132,9 @@ place_slots(struct gram *g)
 		uint32_t j = m->core[k];
 
 		m->place[j] = (int32_t)k;
-		g->is_hot[k] = is_hot_slot(v, j);
+		m->is_hot[k] = is_hot_slot(v, j);
 		m->bound[k] = j < v->d ? pow2_above(v->bound[j]) : 1;
-		m->unit[k] = g->is_hot[k] ? 1 : m->bound[k];
+		m->unit[k] = m->is_hot[k] ? 1 : m->bound[k];
 	}
 	m->intercept = v->intercept ? (int32_t)m->ncore - 1 : -1;
 	m->field_at = (size_t)m->nfield * m->stride;
@@ -163,7 +162,7 @@ gram_free(struct gram *g)
 		return;
 	free(g->map.core);
 	free(g->map.place);
-	free(g->is_hot);
+	free(g->map.is_hot);
 	free(g->map.bound);
 	free(g->map.unit);
 	free(g);
@@ -179,6 +178,12 @@ const struct view *
 gram_view(const struct gram *g)
 {
 	return g->view;
+}
+
+bool
+gram_is_whole(const struct gram *g)
+{
+	return g->map.nfield + g->map.ncore == g->view->d + g->view->intercept;
 }
 
 size_t
@@ -321,7 +326,7 @@ gram_complete(const struct gram *g, double *sums)
 		for (size_t k = 0; k < m->nfield; k++)
 			sums[m->field_at + k] = sums[k * m->stride + last];
 	for (size_t k = 0; k < last; k++)
-		if (g->is_hot[k])
+		if (m->is_hot[k])
 			sums[m->core_at + k * m->stride + k] =
 			    sums[m->core_at + last * m->stride + k];
 }

@@ -18,6 +18,7 @@
  * section 8): they add by elements.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "model/glm_view.h"
@@ -38,6 +39,7 @@ struct gram_map {
 	int32_t *place;
 	double *bound; /* [ncore] power of two above |x| */
 	double *unit;  /* [stride] that, or 1 of what is 1 or nothing */
+	bool *is_hot;  /* [ncore] 1 or nothing */
 };
 #define GRAM_REST (-1)
 #define GRAM_FIELD_0 (-2)
@@ -47,6 +49,8 @@ struct gram *gram_new(const struct view *v, double mass);
 void gram_free(struct gram *g);
 const struct gram_map *gram_map(const struct gram *g);
 const struct view *gram_view(const struct gram *g);
+/* Whether no slot is left to the rest. */
+bool gram_is_whole(const struct gram *g);
 /* Doubles that the moments take. */
 size_t gram_size(const struct gram *g);
 /* Adds the moments of rows first .. first + n - 1 to sums, [gram_size] aligned

@@ -89,9 +89,11 @@ inverse(double x)
 }
 
 /* The core columns of a field's row in which any lane has something: what all
- * lack is 0 to a lane alone too. */
+ * lack is 0 to a lane alone too.  In an outline, values of numbers too, whose
+ * sum may be 0 by chance. */
 static void
-find_entries(struct precond *p, const double *const *sums, size_t n)
+find_entries(struct precond *p, const double *const *sums, size_t n,
+	     bool outline)
 {
 	const struct gram_map *m = p->map;
 	uint32_t *start = p->entries, *column = start + m->nfield + 1;
@@ -108,7 +110,7 @@ find_entries(struct precond *p, const double *const *sums, size_t n)
 
 			while (i < nfrom && from[i][cell] == 0)
 				i++;
-			if (i == nfrom)
+			if (i == nfrom && (!outline || m->is_hot[q]))
 				continue;
 			column[at] = q;
 			p->cross_cell[at++] = (uint32_t)cell;
@@ -123,7 +125,7 @@ find_entries(struct precond *p, const double *const *sums, size_t n)
 void
 precond_outline(struct precond *p, const double *sums)
 {
-	find_entries(p, &sums, 1);
+	find_entries(p, &sums, 1, true);
 	p->has_outline = true;
 }
 
@@ -229,7 +231,7 @@ precond_set(struct precond *p, const struct precond_lane *lane, size_t n)
 		scale[i] = used ? lane[i].scale : 0;
 	}
 	if (!p->has_outline)
-		find_entries(p, sums, w);
+		find_entries(p, sums, w, false);
 	lay_out(p, n);
 	p->kernel->spread(w, sums, scale, p->cross_cell, p->nentry, p->a.cross);
 	p->kernel->spread(w, sums, scale, p->field_cell, p->map->nfield,

@@ -30,12 +30,12 @@ single_bits(uint64_t rows, unsigned least, unsigned most)
 	return bits;
 }
 
-/* Of gradients: with one bit less the error of a mean doubles, with twice the
- * rows it falls by a root. */
+/* Of gradients.  Rows alike are rounded alike, so their error does not fall with
+ * their number. */
 static inline unsigned
 single_term_bits(uint64_t rows)
 {
-	return single_bits(rows, 19, 22);
+	return single_bits(rows, 21, 22);
 }
 
 /* Of weighted curvatures, where fewer do for a preconditioner. */

@@ -193,7 +193,7 @@ struct glm_of {
 	double *residual_max, *loss_max; /* [GLM_LANES_MAX] found on the way */
 };
 
-/* g[slots][width], losses[width]. */
+/* g[slots][width], losses[width] and what their grid left of them. */
 static void
 add_glm(const void *of, const struct rows *r, double *out)
 {
@@ -211,6 +211,7 @@ add_glm(const void *of, const struct rows *r, double *out)
 				  .delta = a->delta,
 				  .g = out,
 				  .sum = out + n,
+				  .low = out + n + a->width,
 				  .residual_max = a->residual_max,
 				  .loss_max = a->loss_max});
 	memset(out + n - a->width, 0, a->width * sizeof *out);
@@ -220,7 +221,7 @@ add_glm(const void *of, const struct rows *r, double *out)
 static void
 find_bounds(const struct job *j, struct glm_of *a)
 {
-	size_t n = (a->slots + 1) * a->width;
+	size_t n = (a->slots + 2) * a->width;
 	double *out = xaligned(n, sizeof *out);
 
 	for (size_t k = 0; k < GLM_LANES_MAX; k++) {
@@ -245,7 +246,7 @@ glm_sums_at(const struct job *j, const struct glm_case *c, size_t width)
 			   .residual_max = residual_max,
 			   .loss_max = loss_max};
 	double *zero = xcalloc(j->view->d, sizeof *zero), *grid = grids_of(j);
-	size_t split = a.slots * width, n = split + width;
+	size_t split = a.slots * width, n = split + 2 * width;
 	double *w = some_weights(split, 0.1);
 	struct counts plain, exact;
 

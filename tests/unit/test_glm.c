@@ -68,7 +68,7 @@ static void
 sum_rows(const struct job *j, const struct rows *r, const double *w,
 	 const double *base, double base1, double *g, double *loss)
 {
-	double bound = 0x1p60, rmax = 0, lmax = 0;
+	double bound = 0x1p60, low = 0, rmax = 0, lmax = 0;
 
 	glm_kernel_choose()->accumulate(
 	    r, &(struct glm_sums){.loss = j->toy->schema.task == TASK_BINARY
@@ -82,6 +82,7 @@ sum_rows(const struct job *j, const struct rows *r, const double *w,
 				  .loss_bound = &bound,
 				  .g = g,
 				  .sum = loss,
+				  .low = &low,
 				  .residual_max = &rmax,
 				  .loss_max = &lmax});
 }

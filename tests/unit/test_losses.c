@@ -188,7 +188,8 @@ static void
 plain_sums(const struct job *j, const struct loss_case *c, const double *w,
 	   double *g, double *loss)
 {
-	double bound = 0x1p60, rmax = 0, lmax = 0, delta = (double)DELTA;
+	double bound = 0x1p60, low = 0, rmax = 0, lmax = 0,
+	       delta = (double)DELTA;
 	double *base = xcalloc(j->view->d, sizeof *base);
 
 	glm_kernel_choose()->accumulate(
@@ -201,6 +202,7 @@ plain_sums(const struct job *j, const struct loss_case *c, const double *w,
 					 .delta = &delta,
 					 .g = g,
 					 .sum = loss,
+					 .low = &low,
 					 .residual_max = &rmax,
 					 .loss_max = &lmax});
 	CHECK(rmax > 0 && lmax > 0);
