@@ -329,3 +329,28 @@ bundles() {
 		done
 	done
 }
+
+@test "poisson gets down from offsets that are far apart" {
+	awk 'BEGIN {
+		srand(3)
+		print "g,x,off,n"
+		for (i = 0; i < 300; i++)
+			printf "a,%.17g,%.17g,%d\n", rand(),
+			    -250 + 40 * (rand() + rand() - 1), 1 + 4 * rand()
+	}' >rows.csv
+	kp-featurize -q --label n --task regression --group-by g --offset off \
+	    --holdout 0 rows.csv -o data
+	# Under such a penalty the constant is all there is.
+	kp-train -q --learner poisson --param l2=1e9 --trials trials data -o run
+	jq -r 'select(.status != "step") | .reason, .objective' trials >ended
+	equal "$(head -n 1 ended)" "gradient is small"
+	awk -F, 'NR == FNR { got = $1; next }
+	FNR > 1 { n++; y += $4; e += exp($3 + 250); yo += $4 * ($3 + 250) }
+	END {
+		b = log(y / e)
+		want = (y - b * y - yo) / n
+		gap = (got - want) / want
+		print got, want
+		exit !(gap <= 1e-7 && gap >= -1e-7)
+	}' <(tail -n 1 ended) rows.csv
+}

@@ -33,12 +33,13 @@ struct lane {
 	enum lane_status status;
 	enum reason reason;
 	uint32_t epoch;
-	double start; /* where the curvature is taken */
-	double delta; /* of huber */
+	double start;	/* where the curvature is taken */
+	uint32_t moves; /* of the point before the first feed */
+	double delta;	/* of huber */
 	double loss, objective;
 	struct loss_bounds bound;
-	bool precise; /* in double precision, though rows are not */
-	bool wide;    /* by truncated Newton, see pack->wide; else: */
+	bool precise;	      /* in double precision, though rows are not */
+	bool wide;	      /* by truncated Newton, see pack->wide; else: */
 	struct lbfgs *solver; /* NULL until the first update */
 	bool wants_curvature; /* of the next pass, at its point */
 	bool wants_loss;      /* so */

@@ -33,6 +33,9 @@
 /* Of lanes that single precision has failed: they are hard to tell the end of.
  */
 #define HARD_SHARE 0.1
+/* Means so many times the labels in all are not a start; how often. */
+#define MOVE_ABOVE 2
+#define MOVES_MAX 20
 #define FTOL_SINGLE 1e-5 /* what floats may add to the loss */
 
 static const char *const reason_text[REASON_COUNT] = {
@@ -415,6 +418,30 @@ is_refresh(const struct pack *p, const struct lane *l)
 	return e == first;
 }
 
+/* Poisson with offsets: the best constant is only known from the means at
+ * another; far above it, where the largest offsets drown all other rows, no
+ * solver gets down.  Whether the lane begins elsewhere than at this point. */
+static bool
+moves_start(struct pack *p, size_t lane, const struct partial *t)
+{
+	struct lane *l = p->lane[lane];
+	size_t at = glm_view_intercept(p->view);
+	double labels = p->facts->label_sum, ratio;
+
+	if (l->solver || p->kind != LOSS_POISSON || p->view->offset < 0 ||
+	    !p->view->intercept || !(labels > 0) || l->moves == MOVES_MAX)
+		return false;
+	ratio = (t->g[at * t->width + lane] + labels) / labels;
+	if (!(ratio > MOVE_ABOVE) || !isfinite(ratio))
+		return false;
+	l->moves++;
+	p->w[at * p->width + lane] -= fmath_log(ratio);
+	l->bound = loss_first_bounds(
+	    p->kind, p->facts,
+	    fabs(p->w[at * p->width + lane]) + p->view->offset_bound, l->delta);
+	return true;
+}
+
 /* Feeds an evaluation on a valid grid to the solver. */
 static void
 feed(struct pack *p, size_t lane, const struct partial *t, double *scratch)
@@ -760,7 +787,8 @@ glm_pack_update(struct pack *p, const struct partial *t,
 			continue;
 		if (l->status == LANE_STEP)
 			unit = loss_curvature_unit(p->kind, p->facts, l->bound);
-		if (l->status == LANE_STEP && check_bounds(p, i, t)) {
+		if (l->status == LANE_STEP && check_bounds(p, i, t) &&
+		    !moves_start(p, i, t)) {
 			feed(p, i, t, scratch);
 			take_curvature(p, l, &t->lane[i], unit);
 			fed[i] = true;
