@@ -137,6 +137,8 @@ glm_truncated_update(struct pack *p, const struct partial *t)
 		if (!l->wide || !truncated_was_fed(p->wide, i))
 			continue;
 		l->epoch += !settling[i];
+		if (settling[i])
+			l->bound.residual = t->residual_max[i];
 		if (l->epoch >= p->epochs)
 			truncated_stop(p->wide, i);
 	}
