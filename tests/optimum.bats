@@ -198,7 +198,8 @@ hard() {
 		equal "$(far 1e-5)" ""
 		equal "$(far | grep -E ' (rare|out) ')" ""
 		[ "$(far | wc -l)" -le 12 ]
-		equal "$(wc -l <gaps)" 744
+		# A group may have labels of one kind alone.
+		[ "$(wc -l <gaps)" -ge 720 ]
 	done
 }
 
@@ -219,11 +220,12 @@ hard() {
 		}
 		NR == FNR { split($0, f, "\t"); told[f[1]] = f[2]; next }
 		FNR > 1 { n[$1]++; sum[$1] += loss($5 == 1 ? $6 : -$6) }
-		END { for (k in n) { bad = told[k] - sum[k] / n[k]
+		END { for (k in told) { bad = told[k] - sum[k] / n[k]
 			limit = 1e-5 * told[k] + 1e-9
 			if (!(bad <= limit && bad >= -limit))
 				print k, told[k], sum[k] / n[k] } }' \
 		    told margins >wrong
+		[ "$(wc -l <told)" -ge 60 ]
 		equal "$(cat wrong)" ""
 	done
 }
