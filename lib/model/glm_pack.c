@@ -582,7 +582,8 @@ was_coarse(const struct pack *p, const struct lane *l)
 static bool
 has_failed(const struct pack *p, const struct lane *l, const double *x)
 {
-	if (l->reason == REASON_EPOCHS)
+	/* A new beginning needs as many epochs as the first had. */
+	if (l->reason == REASON_EPOCHS || 2 * (uint64_t)l->epoch > p->epochs)
 		return false;
 	if (glm_precise_needed(p, x))
 		return true;
@@ -600,7 +601,6 @@ static void
 move_on(struct pack *p, size_t lane)
 {
 	struct lane *l = p->lane[lane];
-	double *x;
 
 	if (!l->wide && l->epoch >= p->epochs)
 		lbfgs_stop(l->solver);
@@ -611,9 +611,9 @@ move_on(struct pack *p, size_t lane)
 	else if (!l->wide)
 		set_point(p, lane, lbfgs_point(l->solver));
 	if (is_single(p, l) && !(l->wide && l->status == LANE_STEP)) {
+		double *x = xcalloc(p->nvar, sizeof *x);
 		bool failed;
 
-		x = xcalloc(p->nvar, sizeof *x);
 		get_point(p, lane, x);
 		failed = has_failed(p, l, x);
 		free(x);
