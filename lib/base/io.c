@@ -387,6 +387,39 @@ outdir_drop(const char *tmp)
 	io_remove_tree(tmp);
 }
 
+/* Whether name is base.tmp.PID. */
+static bool
+is_aside(const char *name, const char *base)
+{
+	static const char tmp[] = ".tmp.";
+	size_t n = strlen(base);
+
+	return strncmp(name, base, n) == 0 &&
+	       strncmp(name + n, tmp, sizeof tmp - 1) == 0 &&
+	       strspn(name + n + sizeof tmp - 1, "0123456789") ==
+		   strlen(name + n + sizeof tmp - 1);
+}
+
+void
+outdir_sweep(const char *path)
+{
+	char *final = trimmed(path), *dir = parent_of(final);
+	const char *slash = strrchr(final, '/');
+	const char *base = slash ? slash + 1 : final;
+	struct strbuf left = STRBUF_INIT;
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (is_aside(e->d_name, base))
+			io_remove_tree(io_join(&left, dir, e->d_name));
+	if (d)
+		closedir(d);
+	strbuf_release(&left);
+	free(dir);
+	free(final);
+}
+
 int
 io_write_file(const char *path, const void *p, size_t n, struct error *err)
 {

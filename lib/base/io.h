@@ -42,6 +42,9 @@ void outfile_drop(struct outfile *f);
 int outdir_begin(const char *path, struct strbuf *tmp, struct error *err);
 int outdir_commit(const char *tmp, const char *path, struct error *err);
 void outdir_drop(const char *tmp);
+/* Removes what killed processes have left of such a folder; for who knows that
+ * no other process writes it. */
+void outdir_sweep(const char *path);
 
 /* Whole file into sb; larger than max_bytes is an error (0: no bound). The
  * path "-" is standard input. */

@@ -323,10 +323,14 @@ number_groups(struct streamrun *r)
 static int
 write_data(struct streamrun *r, struct error *err)
 {
-	struct dataset_writer *w = dataset_writer_new(r->data_path, err);
 	struct dataset_totals totals = {0};
-	int rc = w ? 0 : -1;
+	struct dataset_writer *w;
+	int rc;
 
+	/* The run is locked: nobody else is at it. */
+	outdir_sweep(r->data_path);
+	w = dataset_writer_new(r->data_path, err);
+	rc = w ? 0 : -1;
 	if (w)
 		dataset_writer_without_rows(w,
 					    stream_fingerprint(r->o->stream));

@@ -288,6 +288,28 @@ remove_keeps_link_targets(void)
 }
 
 static void
+sweeping(void)
+{
+	static const char *const left[] = {"swept.tmp.1", "swept.tmp.4711"};
+	static const char *const kept[] = {"swept", "swept.tmp.1x",
+					   "swept2.tmp.1", "unswept.tmp.1"};
+	struct error err = ERROR_NONE;
+
+	for (size_t k = 0; k < 2; k++) {
+		CHECK_OK(io_mkdir_p(in_dir(left[k]), &err), err);
+		write_file(in_dir("swept.tmp.1/file"), "1");
+	}
+	for (size_t k = 0; k < 4; k++)
+		CHECK_OK(io_mkdir_p(in_dir(kept[k]), &err), err);
+	outdir_sweep(in_dir("swept"));
+	for (size_t k = 0; k < 2; k++)
+		CHECK(!io_exists(in_dir(left[k])));
+	for (size_t k = 0; k < 4; k++)
+		CHECK(io_exists(in_dir(kept[k])));
+	outdir_sweep(in_dir("no such folder/swept"));
+}
+
+static void
 reading(void)
 {
 	struct error err = ERROR_NONE;
@@ -401,6 +423,8 @@ main(void)
 	snprintf(dir, sizeof(dir), "%.40s/kp-io-XXXXXX", tmp ? tmp : "/tmp");
 	if (!mkdtemp(dir))
 		return 1;
+	check_run("what killed processes left of a folder is swept up",
+		  sweeping);
 	check_run("an outfile takes its name, whole, at commit", commit);
 	check_run("a dropped outfile leaves nothing behind", drop);
 	check_run("a killed program leaves no file behind", killed);
