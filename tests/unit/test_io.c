@@ -304,8 +304,10 @@ sweeping(void)
 	outdir_sweep(in_dir("swept"));
 	for (size_t k = 0; k < 2; k++)
 		CHECK(!io_exists(in_dir(left[k])));
-	for (size_t k = 0; k < 4; k++)
+	for (size_t k = 0; k < 4; k++) {
 		CHECK(io_exists(in_dir(kept[k])));
+		io_remove_tree(in_dir(kept[k]));
+	}
 	outdir_sweep(in_dir("no such folder/swept"));
 }
 
