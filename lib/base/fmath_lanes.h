@@ -16,9 +16,12 @@
 #include <stdint.h>
 #include "base/fmath_poly.h"
 
+typedef double v1d;
+typedef double v2d __attribute__((vector_size(16), aligned(16)));
+typedef double v4d __attribute__((vector_size(32), aligned(32)));
 typedef double v8d __attribute__((vector_size(64), aligned(64)));
 typedef int64_t v8l __attribute__((vector_size(64), aligned(64)));
-typedef uint64_t v8u __attribute__((vector_size(64), aligned(64)));
+typedef uint64_t v8ul __attribute__((vector_size(64), aligned(64)));
 
 #define V8D_INLINE static inline __attribute__((always_inline, unused))
 
@@ -88,7 +91,7 @@ v8d_exp(v8d x)
 	v8d y = 1.0 + (r + r2 * (0.5 + r * FMATH_EXP_POLY(r, r2)));
 	/* 2^k in two factors, so that subnormal results are rounded once; the
 	 * 2048 keeps the shifted number positive. */
-	v8u n = (v8u)t - (FMATH_ROUND_BITS - 2048), half = n >> 1;
+	v8ul n = (v8ul)t - (FMATH_ROUND_BITS - 2048), half = n >> 1;
 	v8d up = (v8d)((half - 1) << 52);
 	return y * up * (v8d)((n - half - 1) << 52);
 }
@@ -97,10 +100,10 @@ v8d_exp(v8d x)
 V8D_INLINE v8d
 v8d_log(v8d x)
 {
-	v8u from_half = (v8u)x - FMATH_SQRT_HALF_BITS + (1024ull << 52);
-	v8u exponent = from_half >> 52; /* k + 1024 */
+	v8ul from_half = (v8ul)x - FMATH_SQRT_HALF_BITS + (1024ull << 52);
+	v8ul exponent = from_half >> 52; /* k + 1024 */
 	v8d k = (v8d)(exponent + FMATH_ROUND_BITS) - (FMATH_ROUND + 1024);
-	v8d f = (v8d)((v8u)x - (exponent << 52) + (1024ull << 52)) - 1.0;
+	v8d f = (v8d)((v8ul)x - (exponent << 52) + (1024ull << 52)) - 1.0;
 	v8d d = 2.0 + f, lost = f - (d - 2.0);
 	v8d s = f / d, z = s * s, z2 = z * z;
 	v8d low = s * (f - z * FMATH_ATANH_POLY(z, z2)) - z * lost;
@@ -135,7 +138,7 @@ v8d_logistic(v8d z, v8d *p, v8d *tail)
 	v8d coth = FMATH_COTH_POLY(w, w2);
 	/* exp(-|z|) = top / bottom; the power of two goes into the exponent. */
 	v8d bottom = coth + r;
-	v8d top = (v8d)((v8u)(coth - r) + ((v8u)t << 52));
+	v8d top = (v8d)((v8ul)(coth - r) + ((v8ul)t << 52));
 	v8d both = bottom + top;
 	v8d s = top / (both + bottom);
 	*p = v8d_pick(v8d_less(z, v8d_splat(0)), top, bottom) / both;
@@ -155,7 +158,7 @@ v8d_tanh(v8d x)
 	v8d w = r * r, w2 = w * w;
 	v8d coth = FMATH_COTH_POLY(w, w2);
 	v8d bottom = coth + r;
-	v8d top = (v8d)((v8u)(coth - r) + ((v8u)t << 52));
+	v8d top = (v8d)((v8ul)(coth - r) + ((v8ul)t << 52));
 	/* Small ones without the difference, which would cancel. */
 	v8l big = v8d_less(k, v8d_splat(-0.5));
 	v8d y =

@@ -1,10 +1,10 @@
 /*
  * fmath_single - the logistic pair of fmath.h in single precision, inline, in
  * portable vector code.  To be included by kernels (compiled with
- * -ffp-contract=off, never -mfma) once for each number of lanes, with
- * SINGLE_LANES set to it: 1, 4, 8 or 16.  That defines v16f, v16i (floats and
- * 32-bit integers) and the functions v16f_*.  A lane's bits do not depend on
- * the number of lanes.
+ * -ffp-contract=off, never -mfma), once.  That defines, for 1, 4, 8 and 16
+ * lanes, such as v16f, v16i, v16u (floats and 32-bit integers) and the
+ * functions v16f_*; with SINGLE_LANES set to one of these numbers, those of so
+ * many lanes alone.  A lane's bits do not depend on the number of lanes.
  *
  * The coefficients are minimax fits rounded to float.
  */
@@ -23,8 +23,8 @@
 /* ln 2 = HI + LO; HI has 15 bits, so k * HI is exact for |k| < 2^9. */
 #define SINGLE_LN2_HI 0x1.62e4p-1f
 #define SINGLE_LN2_LO 0x1.7f7d1cp-20f
-/* Larger margins count as this one: exp(-z) is still normal.  Infinite ones give
- * NaN, as a NaN does. */
+/* Larger margins count as this one: exp(-z) is still normal.  Infinite ones
+ * give NaN, as a NaN does. */
 #define SINGLE_LOGISTIC_MAX 80.0f
 
 /* R = r coth(r / 2) for |r| <= ln(2) / 2, z = r * r; see fmath_poly.h. 2^-28 */
@@ -44,6 +44,19 @@
 #define SINGLE_U SINGLE_NAME(u)
 
 #endif
+
+#ifndef SINGLE_LANES
+
+#define SINGLE_LANES 1
+#include "base/fmath_single.h"
+#define SINGLE_LANES 4
+#include "base/fmath_single.h"
+#define SINGLE_LANES 8
+#include "base/fmath_single.h"
+#define SINGLE_LANES 16
+#include "base/fmath_single.h"
+
+#else
 
 typedef float SINGLE_V
     __attribute__((vector_size(4 * SINGLE_LANES), aligned(4 * SINGLE_LANES)));
@@ -116,3 +129,5 @@ SINGLE_NAME(f_logistic)(SINGLE_V z, SINGLE_V *p, SINGLE_V *tail)
 }
 
 #undef SINGLE_LANES
+
+#endif

@@ -1,9 +1,7 @@
 #include "base/linear_kernel.h"
 
 #include "base/fmath_lanes.h"
-
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
+#include "base/kernel.h"
 
 /* A v8d anywhere in memory. */
 typedef double loose __attribute__((vector_size(64), aligned(8)));

@@ -2,16 +2,12 @@
 
 #include <string.h>
 #include "base/fmath_lanes.h"
+#include "base/kernel.h"
 #include "data/lane.h"
 #include "data/split.h"
 #if defined(__AVX2__) || defined(__AVX512BW__)
 #include <immintrin.h>
 #endif
-
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* --- index --- */
 
@@ -167,12 +163,12 @@ numbers(const uint64_t *text, const uint64_t *bytes, size_t n, double *value,
 	uint64_t any = 0;
 
 	for (size_t i = 0; i < n; i += KERNEL_FIELDS) {
-		v8u x = *(const loose_u *)(text + i);
-		v8u k = *(const loose_u *)(bytes + i);
+		v8ul x = *(const loose_u *)(text + i);
+		v8ul k = *(const loose_u *)(bytes + i);
 		/* 1 for true: comparisons are slow in some vectors */
-		v8u minus = (((x & 0xff) ^ '-') - 1) >> 63;
-		v8u wrong = (k - minus - 1) >> 63 | (8 - k) >> 63;
-		v8u shift = (64 - 8 * k) & 63;
+		v8ul minus = (((x & 0xff) ^ '-') - 1) >> 63;
+		v8ul wrong = (k - minus - 1) >> 63 | (8 - k) >> 63;
+		v8ul shift = (64 - 8 * k) & 63;
 
 		x ^= -minus & ('-' ^ '0');
 		/* digits to the top, zeros below: the first is worth most */
@@ -184,7 +180,7 @@ numbers(const uint64_t *text, const uint64_t *bytes, size_t n, double *value,
 		x = (x << 6) + (x << 5) + (x << 2) + (x >> 16);
 		x &= UINT64_C(0x0000ffff0000ffff);
 		x = (x & UINT32_MAX) * 10000 + (x >> 32);
-		x = (v8u)((v8d)(x | TWO_52) - 0x1p52) | minus << 63;
+		x = (v8ul)((v8d)(x | TWO_52) - 0x1p52) | minus << 63;
 		*(loose_d *)(value + i) = (v8d)x;
 		*(loose_u *)(odd + i) = wrong;
 	}

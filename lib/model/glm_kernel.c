@@ -5,29 +5,8 @@
 
 #include <string.h>
 #include "base/fmath_lanes.h"
+#include "base/kernel.h"
 
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-#define STRING2(a) #a
-#define STRING(a) STRING2(a)
-
-typedef double v1d;
-typedef double v2d __attribute__((vector_size(16), aligned(16)));
-typedef double v4d __attribute__((vector_size(32), aligned(32)));
-
-/* Vectors that the instruction set has: gcc takes wider ones to memory. */
-#if defined(__AVX512F__)
-#define UP_TO_4 v4d
-#define UP_TO_8 v8d
-#elif defined(__AVX__)
-#define UP_TO_4 v4d
-#define UP_TO_8 v4d
-#else
-#define UP_TO_4 v2d
-#define UP_TO_8 v2d
-#endif
-
-#define INLINE static inline __attribute__((always_inline))
 #define BATCH_CELLS 128 /* rows x lanes that are worked on at once */
 
 /* M of what rounding by an M leaves, so that the sum of 2^32 such is exact. */
@@ -79,43 +58,29 @@ entry_value(const struct rows *r, bool single, size_t e)
 }
 
 #define LANES 1
-#define VECTOR v1d
+#define WIDTH 1
 #include "model/glm_kernel.c"
 #define LANES 4
-#define VECTOR UP_TO_4
+#define WIDTH DOUBLES_UP_TO_4
 #include "model/glm_kernel.c"
 #define LANES 8
-#define VECTOR UP_TO_8
+#define WIDTH DOUBLES_UP_TO_8
 #include "model/glm_kernel.c"
 #define LANES 16
-#define VECTOR UP_TO_8
+#define WIDTH DOUBLES_UP_TO_8
 #include "model/glm_kernel.c"
 
 static void
 accumulate(const struct rows *r, const struct glm_sums *s)
 {
-	if (s->width == 1)
-		accumulate_1(r, s);
-	else if (s->width == 4)
-		accumulate_4(r, s);
-	else if (s->width == 8)
-		accumulate_8(r, s);
-	else
-		accumulate_16(r, s);
+	BY_LANES(s->width, accumulate, (r, s));
 }
 
 static void
 margins(const struct rows *r, const double *w, size_t width, size_t first,
         size_t n, double *z)
 {
-	if (width == 1)
-		margins_1(r, w, first, n, z);
-	else if (width == 4)
-		margins_4(r, w, first, n, z);
-	else if (width == 8)
-		margins_8(r, w, first, n, z);
-	else
-		margins_16(r, w, first, n, z);
+	BY_LANES(width, margins, (r, w, first, n, z));
 }
 
 static void
@@ -145,6 +110,7 @@ const struct glm_kernel JOIN(glm_kernel, KP_ISA) = {
 #else
 
 #define NAME(f) JOIN(f, LANES)
+#define VECTOR OF(WIDTH, d)
 #define PARTS (LANES * sizeof(double) / sizeof(VECTOR)) /* vectors of a row */
 #define BATCH (BATCH_CELLS / LANES)
 
@@ -443,9 +409,10 @@ NAME(margins)(const struct rows *r, const double *w, size_t first, size_t n,
 }
 
 #undef NAME
+#undef VECTOR
 #undef PARTS
 #undef BATCH
 #undef LANES
-#undef VECTOR
+#undef WIDTH
 
 #endif

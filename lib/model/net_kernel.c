@@ -2,32 +2,17 @@
 
 #include <string.h>
 #include "base/fmath_lanes.h"
-
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-#define STRING2(a) #a
-#define STRING(a) STRING2(a)
-#define INLINE static inline __attribute__((always_inline))
+#include "base/fmath_single.h"
+#include "base/kernel.h"
 
 /* A vector that the instruction set has, and the tile of a product that its
  * registers hold: rows, and vectors of columns. */
-#if defined(__AVX512F__)
-#define VECTOR 16
+#define VECTOR FLOATS_UP_TO_16
 #define TILE_VECTORS 4
-#define TILE_ROWS 4
-#elif defined(__AVX__)
-#define VECTOR 8
-#define TILE_VECTORS 4
-#define TILE_ROWS 2
-#else
-#define VECTOR 4
-#define TILE_VECTORS 4
-#define TILE_ROWS 2
-#endif
+#define TILE_ROWS (VECTOR == 16 ? 4 : 2)
 #define PAD_VECTORS (NET_PAD / VECTOR)
 
-typedef float vf __attribute__((vector_size(4 * VECTOR), aligned(4 * VECTOR)));
-typedef float v8f __attribute__((vector_size(32), aligned(32)));
+typedef OF(VECTOR, f) vf;
 
 /* --- layers --- */
 

@@ -1,11 +1,7 @@
 #include "model/optim_kernel.h"
 
 #include <math.h>
-
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-#define STRING2(a) #a
-#define STRING(a) STRING2(a)
+#include "base/kernel.h"
 
 /* Of Adam, as nearly everyone uses them. */
 #define BETA1 0.9f

@@ -4,21 +4,11 @@
 #include "model/sgd_kernel.h"
 
 #include <string.h>
+#include "base/fmath_lanes.h"
+#include "base/fmath_single.h"
+#include "base/kernel.h"
 
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-#define STRING2(a) #a
-#define STRING(a) STRING2(a)
-#define INLINE static inline __attribute__((always_inline, unused))
 #define UNROLL8 _Pragma("GCC unroll 8")
-
-typedef float v4f __attribute__((vector_size(16), aligned(16)));
-typedef float v8f __attribute__((vector_size(32), aligned(32)));
-typedef float v16f __attribute__((vector_size(64), aligned(64)));
-typedef double v8d __attribute__((vector_size(64), aligned(64)));
-typedef int32_t v4i __attribute__((vector_size(16), aligned(16)));
-typedef int32_t v8i __attribute__((vector_size(32), aligned(32)));
-typedef int32_t v16i __attribute__((vector_size(64), aligned(64)));
 
 #define SIGN_BIT INT32_MIN
 #define ROWS_AHEAD 8	/* a permuted row is fetched so far ahead */
@@ -175,43 +165,19 @@ target_of(const struct sgd_run *s, size_t i)
 }
 
 #define LANES 1
-#if defined(__AVX__)
-#define VECTOR v8f
-#define MASK v8i
-#else
-#define VECTOR v4f
-#define MASK v4i
-#endif
+#define WIDTH FLOATS_UP_TO_8
 #define CELL float
 #define SOFT soft
 #include "model/sgd_kernel.c"
 #define LANES 8
-#if defined(__AVX__)
-#define VECTOR v8f
-#define MASK v8i
-#define SOFT soft_8
-#else
-#define VECTOR v4f
-#define MASK v4i
-#define SOFT soft_4
-#endif
+#define WIDTH FLOATS_UP_TO_8
 #define CELL VECTOR
+#define SOFT JOIN(soft, WIDTH)
 #include "model/sgd_kernel.c"
 #define LANES 16
-#if defined(__AVX512F__)
-#define VECTOR v16f
-#define MASK v16i
-#define SOFT soft_16
-#elif defined(__AVX__)
-#define VECTOR v8f
-#define MASK v8i
-#define SOFT soft_8
-#else
-#define VECTOR v4f
-#define MASK v4i
-#define SOFT soft_4
-#endif
+#define WIDTH FLOATS_UP_TO_16
 #define CELL VECTOR
+#define SOFT JOIN(soft, WIDTH)
 #include "model/sgd_kernel.c"
 
 /* The function of the width that x has. */
@@ -302,6 +268,8 @@ const struct sgd_kernel JOIN(sgd_kernel, KP_ISA) = {
 #else
 
 #define NAME(f) JOIN(f, LANES)
+#define VECTOR OF(WIDTH, f)
+#define MASK OF(WIDTH, i)
 #define PARTS (LANES * sizeof(float) / sizeof(CELL)) /* cells of a row */
 /* Doubles of a row, by eights: a compiler that unrolls loops over lanes would
  * do them one by one. */
@@ -855,6 +823,7 @@ NAME(close)(const struct sgd_close *s)
 #undef NAME
 #undef PARTS
 #undef LANES
+#undef WIDTH
 #undef VECTOR
 #undef MASK
 #undef CELL

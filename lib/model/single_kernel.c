@@ -5,48 +5,14 @@
 
 #include <math.h>
 #include <string.h>
+#include "base/fmath_single.h"
+#include "base/kernel.h"
 #include "model/gram.h"
 
-#define SINGLE_LANES 4
-#include "base/fmath_single.h"
-#define SINGLE_LANES 8
-#include "base/fmath_single.h"
-#define SINGLE_LANES 16
-#include "base/fmath_single.h"
-#define SINGLE_LANES 1
-#include "base/fmath_single.h"
-
-#define JOIN00(a, b) a##b
-#define JOIN0(a, b) JOIN00(a, b)
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-
-/* Floats in the widest vector that the instruction set has. */
-#if defined(__AVX512F__)
-#define UP_TO_8 8
-#define UP_TO_16 16
-#define DOUBLES_MAX 8
-#define DOUBLES_UP_TO_4 4
-#elif defined(__AVX__)
-#define UP_TO_8 8
-#define UP_TO_16 8
-#define DOUBLES_MAX 4
-#define DOUBLES_UP_TO_4 4
-#else
-#define UP_TO_8 4
-#define UP_TO_16 4
-#define DOUBLES_MAX 2
-#define DOUBLES_UP_TO_4 2
-#endif
-
-#define OF2(n, f) v##n##f
-#define OF(n, f) OF2(n, f)
-
-#define INLINE static inline __attribute__((always_inline))
 #define BLOCK_ROWS 32	  /* of fewer than 16 lanes, worked on at once */
 #define ROW_TERMS_MAX 256 /* core variables of a row in second moments */
 
-typedef OF(UP_TO_16, f) wide;
+typedef OF(FLOATS_UP_TO_16, f) wide;
 
 /* How the rows are: known to the compiler where it counts. */
 struct shape {
@@ -157,14 +123,6 @@ core_cell(const struct gram_map *m, uint32_t p, uint32_t q)
 	return p > q ? (size_t)p * m->stride + q : (size_t)q * m->stride + p;
 }
 
-#define DOUBLE_VECTOR(n)                                                       \
-	typedef double d##n __attribute__((vector_size(8 * n)));               \
-	typedef float h##n __attribute__((vector_size(4 * n)))
-DOUBLE_VECTOR(1);
-DOUBLE_VECTOR(2);
-DOUBLE_VECTOR(4);
-DOUBLE_VECTOR(8);
-
 #define LANES 1
 #define WIDTH 1
 #define DOUBLES_OF 1
@@ -174,26 +132,19 @@ DOUBLE_VECTOR(8);
 #define DOUBLES_OF DOUBLES_UP_TO_4
 #include "model/single_kernel.c"
 #define LANES 8
-#define WIDTH UP_TO_8
-#define DOUBLES_OF DOUBLES_MAX
+#define WIDTH FLOATS_UP_TO_8
+#define DOUBLES_OF DOUBLES_UP_TO_8
 #include "model/single_kernel.c"
 #define LANES 16
-#define WIDTH UP_TO_16
-#define DOUBLES_OF DOUBLES_MAX
+#define WIDTH FLOATS_UP_TO_16
+#define DOUBLES_OF DOUBLES_UP_TO_8
 #include "model/single_kernel.c"
 
 static void
 accumulate(const struct rows *r, size_t first, size_t n,
 	   const struct single_sums *s)
 {
-	if (s->width == 1)
-		accumulate_1(r, first, n, s);
-	else if (s->width == 4)
-		accumulate_4(r, first, n, s);
-	else if (s->width == 8)
-		accumulate_8(r, first, n, s);
-	else
-		accumulate_16(r, first, n, s);
+	BY_LANES(s->width, accumulate, (r, first, n, s));
 }
 
 INLINE void
@@ -253,10 +204,13 @@ const struct single_kernel JOIN(single_kernel, KP_ISA) = {
 #define PARTS (LANES / WIDTH) /* vectors of a row */
 #define ROUND OF(WIDTH, f_round)
 #define MAX OF(WIDTH, f_max)
-#define DOUBLES JOIN0(d, DOUBLES_OF)
-#define HALF JOIN0(h, DOUBLES_OF)
+#define DOUBLES NAME(doubles)
+#define HALF NAME(half)
 #define LOSS_PARTS (LANES / DOUBLES_OF)
 #define BLOCK (LANES == 16 ? 8 : BLOCK_ROWS)
+
+typedef double DOUBLES __attribute__((vector_size(8 * DOUBLES_OF)));
+typedef float HALF __attribute__((vector_size(4 * DOUBLES_OF)));
 
 INLINE void
 NAME(margin)(const struct rows *r, const float *w, struct shape f, size_t i,
@@ -554,10 +508,11 @@ NAME(block)(const struct rows *r, const struct single_sums *s, struct shape f,
 		NAME(margins)(r, s, f, first, n, (VECTOR *)at);
 	if (s->want_loss)
 		for (size_t k = 0; k < full; k++)
-			OF(UP_TO_16, f_logistic)(at[k], &mean[k], &tail[k]);
+			OF(FLOATS_UP_TO_16, f_logistic)
+			(at[k], &mean[k], &tail[k]);
 	else
 		for (size_t k = 0; k < full; k++)
-			mean[k] = OF(UP_TO_16, f_sigmoid)(at[k]);
+			mean[k] = OF(FLOATS_UP_TO_16, f_sigmoid)(at[k]);
 	if (f.nnum == 1)
 		NAME(gradients)(r, s, one, first, n, size, t);
 	else

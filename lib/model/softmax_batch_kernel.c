@@ -2,24 +2,14 @@
 
 #include <string.h>
 #include "base/fmath_lanes.h"
+#include "base/kernel.h"
 
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-#define STRING2(a) #a
-#define STRING(a) STRING2(a)
-
-#define INLINE static inline __attribute__((always_inline))
 #define LANES_MAX 16
 #define PIECE_MAX 64
 
-/* Lanes of a row side by side, where there are several: gcc takes vectors that
- * the instruction set lacks to memory. */
-#if defined(__AVX__)
-typedef double lanes __attribute__((vector_size(32), aligned(32)));
-#else
-typedef double lanes __attribute__((vector_size(16), aligned(16)));
-#endif
-#define LANES (sizeof(lanes) / sizeof(double))
+/* Lanes of a row side by side, where there are several. */
+#define LANES DOUBLES_UP_TO_4
+typedef OF(LANES, d) lanes;
 
 /* --- rows --- */
 

@@ -6,22 +6,9 @@
 #include <immintrin.h>
 #endif
 #include "base/fmath_lanes.h"
+#include "base/kernel.h"
 
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-#define STRING2(a) #a
-#define STRING(a) STRING2(a)
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* Vectors that the instruction set has: gcc takes wider ones to memory. */
-#if defined(__AVX512F__)
-#define BYTES 64
-#elif defined(__AVX__)
-#define BYTES 32
-#else
-#define BYTES 16
-#endif
+#define BYTES (4 * FLOATS_UP_TO_16) /* of a vector */
 
 typedef float vf __attribute__((vector_size(BYTES), aligned(BYTES)));
 typedef int32_t vi __attribute__((vector_size(BYTES), aligned(BYTES)));

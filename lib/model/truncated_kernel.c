@@ -5,40 +5,12 @@
 
 #include <math.h>
 #include <string.h>
-
-#define SINGLE_LANES 4
 #include "base/fmath_single.h"
-#define SINGLE_LANES 8
-#include "base/fmath_single.h"
-#define SINGLE_LANES 16
-#include "base/fmath_single.h"
-#define SINGLE_LANES 1
-#include "base/fmath_single.h"
+#include "base/kernel.h"
 
-#define JOIN00(a, b) a##b
-#define JOIN0(a, b) JOIN00(a, b)
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-
-/* Floats in the widest vector that the instruction set has. */
-#if defined(__AVX512F__)
-#define UP_TO_8 8
-#define UP_TO_16 16
-#elif defined(__AVX__)
-#define UP_TO_8 8
-#define UP_TO_16 8
-#else
-#define UP_TO_8 4
-#define UP_TO_16 4
-#endif
-
-#define OF2(n, f) v##n##f
-#define OF(n, f) OF2(n, f)
-
-#define INLINE static inline __attribute__((always_inline))
 #define FLOOR 1e-9f /* of the diagonal: no penalty, no curvature left */
 
-typedef OF(UP_TO_16, f) wide;
+typedef OF(FLOATS_UP_TO_16, f) wide;
 
 /* What is known to the compiler where it counts. */
 struct shape {
@@ -60,50 +32,37 @@ hot_slot(const struct rows *r, struct shape f, size_t i, size_t k)
 #define WIDTH 4
 #include "model/truncated_kernel.c"
 #define LANES 8
-#define WIDTH UP_TO_8
+#define WIDTH FLOATS_UP_TO_8
 #include "model/truncated_kernel.c"
 #define LANES 16
-#define WIDTH UP_TO_16
+#define WIDTH FLOATS_UP_TO_16
 #include "model/truncated_kernel.c"
-
-/* f of the width that there is. */
-#define BY_WIDTH(width, f, arguments)                                          \
-	do {                                                                   \
-		if ((width) == 1)                                              \
-			f##_1 arguments;                                       \
-		else if ((width) == 4)                                         \
-			f##_4 arguments;                                       \
-		else if ((width) == 8)                                         \
-			f##_8 arguments;                                       \
-		else                                                           \
-			f##_16 arguments;                                      \
-	} while (0)
 
 static void
 accumulate(const struct rows *r, const struct truncated_pass *s)
 {
-	BY_WIDTH(s->width, accumulate, (r, s));
+	BY_LANES(s->width, accumulate, (r, s));
 }
 
 static void
 collect(const struct truncated_arrays *a, const double *g, double by,
 	struct truncated_scalars *c)
 {
-	BY_WIDTH(a->width, collect, (a, g, by, c));
+	BY_LANES(a->width, collect, (a, g, by, c));
 }
 
 static void
 advance(const struct truncated_arrays *a, const double *diagonal, double by,
 	struct truncated_scalars *c)
 {
-	BY_WIDTH(a->width, advance, (a, diagonal, by, c));
+	BY_LANES(a->width, advance, (a, diagonal, by, c));
 }
 
 static void
 direct(const struct truncated_arrays *a, const uint32_t *first, size_t n,
        struct truncated_scalars *c)
 {
-	BY_WIDTH(a->width, direct, (a, first, n, c));
+	BY_LANES(a->width, direct, (a, first, n, c));
 }
 
 const struct truncated_kernel JOIN(truncated_kernel, KP_ISA) = {
@@ -338,9 +297,10 @@ NAME(block)(const struct rows *r, const struct truncated_pass *s,
 	}
 	for (size_t k = 0; k < full; k++)
 		if (f.loss)
-			OF(UP_TO_16, f_logistic)(at[k], &mean[k], &tail[k]);
+			OF(FLOATS_UP_TO_16, f_logistic)
+			(at[k], &mean[k], &tail[k]);
 		else
-			mean[k] = OF(UP_TO_16, f_sigmoid)(at[k]);
+			mean[k] = OF(FLOATS_UP_TO_16, f_sigmoid)(at[k]);
 	for (size_t b = 0; b < n; b++) {
 		NAME(row)
 		(r, s, f, first + b, (const VECTOR *)mean + b * PARTS,

@@ -4,13 +4,8 @@
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
+#include "base/kernel.h"
 
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-#define STRING2(a) #a
-#define STRING(a) STRING2(a)
-
-#define INLINE static inline __attribute__((always_inline))
 #define WIDTH 64
 
 /* Records on their way to the cache before one is copied.  A few times what

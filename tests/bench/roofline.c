@@ -29,10 +29,9 @@
 #include <math.h>
 #include <unistd.h>
 #include "base/fmath_lanes.h"
+#include "base/fmath_single.h"
 #include "groups.h"
 #include "model/glm_view.h"
-#define SINGLE_LANES 16
-#include "base/fmath_single.h"
 
 #define ROWS_MIN 1000
 #define POINTS 5	/* of training at which passes are timed */

@@ -9,16 +9,8 @@
 #include "base/fmath.h"
 
 #include <stdint.h>
+#include "base/fmath_single.h"
 #include "check.h"
-
-#define SINGLE_LANES 1
-#include "base/fmath_single.h"
-#define SINGLE_LANES 4
-#include "base/fmath_single.h"
-#define SINGLE_LANES 8
-#include "base/fmath_single.h"
-#define SINGLE_LANES 16
-#include "base/fmath_single.h"
 
 #define STRIDE 1009 /* a prime: all last bits are seen */
 #define CHUNK 16    /* floats tried at once */
