@@ -6,79 +6,39 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-
-typedef double v1d __attribute__((vector_size(8)));
-typedef double v2d __attribute__((vector_size(16)));
-typedef double v4d __attribute__((vector_size(32)));
-typedef double v8d __attribute__((vector_size(64)));
-
-#if defined(__AVX512F__)
-#define UP_TO_4 v4d
-#define UP_TO_8 v8d
-#elif defined(__AVX__)
-#define UP_TO_4 v4d
-#define UP_TO_8 v4d
-#else
-#define UP_TO_4 v2d
-#define UP_TO_8 v2d
-#endif
-
-#define INLINE static inline __attribute__((always_inline))
+#include "base/fmath_lanes.h"
+#include "base/kernel.h"
 
 #define LANES 1
-#define VECTOR v1d
+#define WIDTH 1
 #include "model/precond_kernel.c"
 #define LANES 4
-#define VECTOR UP_TO_4
+#define WIDTH DOUBLES_UP_TO_4
 #include "model/precond_kernel.c"
 #define LANES 8
-#define VECTOR UP_TO_8
+#define WIDTH DOUBLES_UP_TO_8
 #include "model/precond_kernel.c"
 #define LANES 16
-#define VECTOR UP_TO_8
+#define WIDTH DOUBLES_UP_TO_8
 #include "model/precond_kernel.c"
 
 static void
 spread(size_t width, const double *const *from, const double *scale,
        const uint32_t *cell, size_t n, double *to)
 {
-	if (width == 1)
-		spread_1(from, scale, cell, n, to);
-	else if (width == 4)
-		spread_4(from, scale, cell, n, to);
-	else if (width == 8)
-		spread_8(from, scale, cell, n, to);
-	else
-		spread_16(from, scale, cell, n, to);
+	BY_LANES(width, spread, (from, scale, cell, n, to));
 }
 
 static void
 factor(const struct precond_arrays *a)
 {
-	if (a->width == 1)
-		factor_1(a);
-	else if (a->width == 4)
-		factor_4(a);
-	else if (a->width == 8)
-		factor_8(a);
-	else
-		factor_16(a);
+	BY_LANES(a->width, factor, (a));
 }
 
 static void
 solve(const struct precond_arrays *a, double *field, double *core, double *work)
 {
-	if (a->width == 1)
-		solve_1(a, field, core, work);
-	else if (a->width == 4)
-		solve_4(a, field, core, work);
-	else if (a->width == 8)
-		solve_8(a, field, core, work);
-	else
-		solve_16(a, field, core, work);
+	BY_LANES(a->width, solve, (a, field, core, work));
 }
 
 const struct precond_kernel JOIN(precond_kernel, KP_ISA) = {
@@ -90,6 +50,7 @@ const struct precond_kernel JOIN(precond_kernel, KP_ISA) = {
 #else
 
 #define NAME(f) JOIN(f, LANES)
+#define VECTOR OF(WIDTH, d)
 #define PARTS (LANES * sizeof(double) / sizeof(VECTOR))
 /* Row p of a lower triangle starts at this cell. */
 #define ROW(p) ((p) * ((p) + 1) / 2)
@@ -261,9 +222,10 @@ NAME(solve)(const struct precond_arrays *a, double *field_, double *core_,
 }
 
 #undef NAME
+#undef VECTOR
 #undef PARTS
 #undef ROW
 #undef LANES
-#undef VECTOR
+#undef WIDTH
 
 #endif
