@@ -151,7 +151,7 @@ nothing_half_written() {
 
 # units RUN: the journals' units of work, one a line in order of end: worker,
 # group, pack, epoch, shard, kind (0 train, 1 score, 2 load), start, end, rows,
-# bytes sent.
+# bytes sent.  The last frame of a worker that was killed may be torn.
 units() {
 	python3 - "$1"/journal/* <<'END'
 import struct, sys
@@ -160,9 +160,11 @@ found = []
 for name in sys.argv[1:]:
     b = open(name, "rb").read()
     at = 0
-    while at < len(b):
+    while at + 24 <= len(b):
         _, kind, size, _ = struct.unpack_from("<4sIQQ", b, at)
         at += 24
+        if at + size > len(b):
+            break
         for k in range(at, at + size if kind == 20 else at, 56):
             found.append(struct.unpack_from("<IIIIddQQII", b, k))
         at += size

@@ -8,8 +8,8 @@
  * Each worker appends frames to its own file RUN/journal/WORKER.INCARNATION,
  * never to another's.  A reader takes all files of the folder; of several
  * records of one (group, config) a finished one wins, else the furthest state;
- * records that say the same count once.  A torn tail (a crash) is cut on
- * opening; damage before the tail is EXIT_CORRUPT.
+ * records that say the same count once.  A torn tail (a crash) is left
+ * out; damage before the tail is EXIT_CORRUPT.
  */
 
 #include <stdbool.h>
