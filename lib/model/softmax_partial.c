@@ -56,6 +56,13 @@ softmax_partial_moments(struct partial *t)
 	return t->moments;
 }
 
+/* Where the lanes' sums of a slot and class are. */
+static double *
+lanes_of(const struct partial *t, size_t slot, size_t class)
+{
+	return t->g + slot * t->shape.stride + class * t->shape.width;
+}
+
 /* Padding and the null slot do not travel. */
 void
 softmax_batch_partial_put(const struct partial *t, struct strbuf *sb)
@@ -67,9 +74,7 @@ softmax_batch_partial_put(const struct partial *t, struct strbuf *sb)
 	put_f64s(sb, t->loss_max, t->n);
 	for (size_t j = 0; j <= t->d; j++)
 		for (size_t c = 0; c < t->shape.nclass; c++)
-			put_f64s(
-			    sb, t->g + j * t->shape.stride + c * t->shape.width,
-			    t->n);
+			put_f64s(sb, lanes_of(t, j, c), t->n);
 	put_u8(sb, t->has_moments);
 	if (t->has_moments)
 		put_f64s(sb, t->moments, t->moments_size);
@@ -87,9 +92,7 @@ softmax_batch_partial_get(struct partial *t, struct cursor *c)
 	get_f64s(c, t->loss_max, t->n);
 	for (size_t j = 0; j <= t->d; j++)
 		for (size_t k = 0; k < t->shape.nclass; k++)
-			get_f64s(
-			    c, t->g + j * t->shape.stride + k * t->shape.width,
-			    t->n);
+			get_f64s(c, lanes_of(t, j, k), t->n);
 	t->has_moments = false;
 	if (get_u8(c))
 		get_f64s(c, softmax_partial_moments(t), t->moments_size);
