@@ -45,12 +45,20 @@ batch_lane_steps(struct batch_lane *l, double weight_sum)
 	return l->status == LANE_STEP;
 }
 
-bool
-batch_lane_goes_on(struct batch_lane *l, uint32_t epochs)
+void
+batch_lane_again(struct batch_lane *l)
 {
-	if (l->epoch >= epochs)
-		lbfgs_stop(l->solver);
-	switch (lbfgs_status(l->solver)) {
+	uint32_t epoch = l->epoch;
+
+	batch_lane_release(l);
+	batch_lane_init(l);
+	l->epoch = epoch;
+}
+
+bool
+batch_lane_judge(struct batch_lane *l, enum lbfgs_status status)
+{
+	switch (status) {
 	case LBFGS_CONVERGED:
 		batch_lane_end(l, LANE_CONVERGED, REASON_GRADIENT);
 		break;
@@ -69,6 +77,16 @@ batch_lane_goes_on(struct batch_lane *l, uint32_t epochs)
 	default:
 		return true;
 	}
+	return false;
+}
+
+bool
+batch_lane_goes_on(struct batch_lane *l, uint32_t epochs)
+{
+	if (l->epoch >= epochs)
+		lbfgs_stop(l->solver);
+	if (batch_lane_judge(l, lbfgs_status(l->solver)))
+		return true;
 	l->loss = lbfgs_loss(l->solver);
 	l->objective = lbfgs_objective(l->solver);
 	return false;

@@ -28,12 +28,22 @@ enum reason {
 	REASON_COUNT
 };
 
+/* Least ridge of a preconditioner, as a share of the curvature: dependent
+ * features leave directions that only the penalties bound.  Under l1 the figure
+ * is from trials on a9a. */
+#define BATCH_RIDGE_MIN 1e-9
+#define BATCH_RIDGE_MIN_L1 1e-2
+/* A lane has converged when its gradient has fallen to the tolerance and a step
+ * promises to win no more than some multiple of the tolerance's square (see
+ * lbfgs.h); or when the last steps have won no more than this times it. */
+#define BATCH_FTOL_PER_TOLERANCE 1e-5
+
 struct batch_lane {
 	enum lane_status status;
 	enum reason reason;
 	uint32_t epoch;
 	double loss, objective;
-	struct lbfgs *solver; /* owned; NULL until the first update */
+	struct lbfgs *solver; /* owned; NULL until there is one */
 };
 
 void batch_lane_init(struct batch_lane *l);
@@ -46,6 +56,10 @@ bool batch_lane_steps(struct batch_lane *l, double weight_sum);
  * of the lane.  False if it has ended: then loss and objective are of the
  * solver's accepted point, which is the model. */
 bool batch_lane_goes_on(struct batch_lane *l, uint32_t epochs);
+/* What a solver's status alone makes of the lane; false if it has ended. */
+bool batch_lane_judge(struct batch_lane *l, enum lbfgs_status status);
+/* Begins anew, but for the epochs it has used. */
+void batch_lane_again(struct batch_lane *l);
 /* before: epochs used before the pass. */
 struct lane_report batch_lane_report(const struct batch_lane *l,
 				     uint32_t before);

@@ -79,6 +79,15 @@ glm_partial_wide(struct partial *t)
 	return sums_of(&t->wide, t->wide_size);
 }
 
+void
+glm_partial_raise(struct partial *t, size_t lane, double residual, double loss)
+{
+	if (residual > t->residual_max[lane])
+		t->residual_max[lane] = residual;
+	if (loss > t->loss_max[lane])
+		t->loss_max[lane] = loss;
+}
+
 static void
 put_moments(const struct moments *m, size_t size, struct strbuf *sb)
 {
@@ -151,12 +160,9 @@ glm_partial_merge(struct partial *into, const struct partial *from)
 
 	for (size_t k = 0; k < sums; k++)
 		into->g[k] += from->g[k];
-	for (size_t i = 0; i < into->n; i++) {
-		if (from->residual_max[i] > into->residual_max[i])
-			into->residual_max[i] = from->residual_max[i];
-		if (from->loss_max[i] > into->loss_max[i])
-			into->loss_max[i] = from->loss_max[i];
-	}
+	for (size_t i = 0; i < into->n; i++)
+		glm_partial_raise(into, i, from->residual_max[i],
+				  from->loss_max[i]);
 	merge_moments(&into->shared, &from->shared, into->moments_size);
 	for (size_t i = 0; i < into->n; i++)
 		merge_moments(&into->lane[i], &from->lane[i],

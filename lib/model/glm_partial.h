@@ -51,6 +51,9 @@ void glm_partial_reset(struct partial *t);
 /* The sums, zero if there were none. */
 double *glm_partial_moments(struct partial *t, struct moments *m);
 double *glm_partial_wide(struct partial *t);
+/* A lane's maxima are at least these; a NaN stays. */
+void glm_partial_raise(struct partial *t, size_t lane, double residual,
+		       double loss);
 void glm_partial_put(const struct partial *t, struct strbuf *sb);
 int glm_partial_get(struct partial *t, struct cursor *c);
 void glm_partial_merge(struct partial *into, const struct partial *from);

@@ -21,9 +21,9 @@ glm_pack_partial(const struct pack *p)
 
 /* Whether a lane's curvature is summed in double precision. */
 static bool
-wants_curvature(const struct pack *p, const struct lane *l)
+wants_curvature(const struct lane *l)
 {
-	return l->wants_curvature && (!p->single || l->precise);
+	return l->wants_curvature && !glm_lane_is_single(l);
 }
 
 /* Moments of the rows weighted by the curvature at each lane's point, for the
@@ -46,7 +46,7 @@ add_curvature(const struct pack *p, const struct rows *r, struct partial *t)
 			double unit =
 			    loss_curvature_unit(p->kind, p->facts, l->bound);
 
-			if (!wants_curvature(p, l))
+			if (!wants_curvature(l))
 				continue;
 			glm_lane_means(&w, z, i, n, mean);
 			for (size_t k = 0; k < n; k++)
@@ -108,7 +108,7 @@ static bool
 any_wants_curvature(const struct pack *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (wants_curvature(p, p->lane[i]))
+		if (wants_curvature(p->lane[i]))
 			return true;
 	return false;
 }
@@ -128,8 +128,9 @@ prepare_scratch(const struct pack *p, struct partial *t)
 	for (size_t k = 0; k < n; k++)
 		s->w[k] = (float)p->w[k];
 	for (size_t i = 0; i < p->n; i++)
-		for (size_t k = i; p->lane[i]->precise && k < n; k += p->width)
-			s->w[k] = 0;
+		if (p->lane[i]->way == WAY_PRECISE)
+			for (size_t k = i; k < n; k += p->width)
+				s->w[k] = 0;
 }
 
 /* Adds n cells of lane i to a row of moments; units of its columns, or 1. */
@@ -240,9 +241,9 @@ accumulate_single(const struct pack *p, const struct rows *r, struct partial *t)
 		grid[i] = l ? p->base1 * l->bound.loss : 1;
 		bound[i] = l ? l->bound.residual : 1;
 		/* So that all its sums get nothing. */
-		if (l && l->precise)
+		if (l && l->way == WAY_PRECISE)
 			grid[i] = bound[i] = BEYOND;
-		if (!l || l->precise)
+		if (!l || l->way == WAY_PRECISE)
 			continue;
 		s.want_loss |= l->wants_loss;
 		if (!l->wants_curvature)
@@ -256,14 +257,10 @@ accumulate_single(const struct pack *p, const struct rows *r, struct partial *t)
 	s.loss_grid = grid;
 	s.loss_max = loss;
 	run_single(r, &s, &c, p->fast->accumulate);
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->lane[i]->wide || p->lane[i]->precise)
-			continue;
-		if ((double)residual[i] > t->residual_max[i])
-			t->residual_max[i] = (double)residual[i];
-		if ((double)loss[i] > t->loss_max[i])
-			t->loss_max[i] = (double)loss[i];
-	}
+	for (size_t i = 0; i < p->n; i++)
+		if (p->lane[i]->way == WAY_SINGLE)
+			glm_partial_raise(t, i, (double)residual[i],
+					  (double)loss[i]);
 }
 
 /* Of all rows alike: as of curvature 1/4, times 4. */
@@ -287,16 +284,14 @@ void
 glm_pack_accumulate(const struct pack *p, const struct rows *r,
 		    struct partial *t)
 {
-	size_t wide = glm_truncated_count(p), precise = glm_precise_count(p);
-
-	if (wide > 0)
+	if (glm_pack_count(p, WAY_WIDE) > 0)
 		glm_truncated_accumulate(p, r, t);
-	if (precise > 0)
+	if (glm_pack_count(p, WAY_PRECISE) > 0)
 		glm_precise_accumulate(p, r, t);
-	if (!p->single)
-		accumulate_double(p, r, t);
-	else if (wide + precise < p->n)
+	if (glm_pack_count(p, WAY_SINGLE) > 0)
 		accumulate_single(p, r, t);
+	if (glm_pack_count(p, WAY_DOUBLE) > 0)
+		accumulate_double(p, r, t);
 	if (p->wants_moments && p->single)
 		add_moments_single(p, r, t);
 	else if (p->wants_moments)

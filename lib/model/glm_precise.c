@@ -8,6 +8,7 @@
 /* Largest weight times |x| in single precision: the margin of a row is added up
  * to within some 2^-18 then. */
 #define REACH_MAX 64
+#define FTOL_SINGLE 1e-5 /* what floats may add to the loss */
 
 /* Lanes of a pack that are precise, side by side; else as struct glm_sums. */
 struct chosen {
@@ -18,8 +19,9 @@ struct chosen {
 	double residual_max[PACK_LANES_MAX], loss_max[PACK_LANES_MAX];
 };
 
-bool
-glm_precise_needed(const struct pack *p, const double *x)
+/* Whether floats would not do for the margins at x. */
+static bool
+is_needed(const struct pack *p, const double *x)
 {
 	const struct view *v = p->view;
 	bool fits = true;
@@ -31,14 +33,56 @@ glm_precise_needed(const struct pack *p, const double *x)
 	return !fits;
 }
 
-size_t
-glm_precise_count(const struct pack *p)
+void
+glm_precise_set(struct pack *p, size_t lane)
 {
-	size_t n = 0;
+	struct lane *l = p->lane[lane];
 
-	for (size_t i = 0; i < p->n; i++)
-		n += p->lane[i]->precise;
-	return n;
+	if (l->way == WAY_WIDE)
+		truncated_drop(p->wide, lane);
+	l->way = WAY_PRECISE;
+}
+
+void
+glm_precise_begin(struct pack *p, size_t lane)
+{
+	struct lane *l = p->lane[lane];
+
+	glm_lane_forget(l);
+	batch_lane_again(&l->run);
+	glm_precise_set(p, lane);
+	glm_lane_begin(p, lane);
+	p->precond_set = false;
+}
+
+/* Whether the terms of most rows were few units of the largest; a residual is
+ * less than its loss. */
+static bool
+was_coarse(const struct pack *p, const struct lane *l)
+{
+	const struct group_facts *f = p->facts;
+	double most = (double)f->rows[PART_TRAIN] * f->weight_max;
+
+	return !(l->run.loss * f->weight_sum >=
+		 GLM_SINGLE_SHARE * most * l->bound.residual);
+}
+
+bool
+glm_precise_failed(const struct pack *p, const struct lane *l, const double *x)
+{
+	/* A new beginning needs as many epochs as the first had. */
+	if (l->run.reason == REASON_EPOCHS ||
+	    2 * (uint64_t)l->run.epoch > p->epochs)
+		return false;
+	if (is_needed(p, x))
+		return true;
+	if (l->run.status == LANE_STEP)
+		return false;
+	if (l->run.reason != REASON_GRADIENT || was_coarse(p, l))
+		return true;
+	return glm_starts_known(p) &&
+	       !(l->run.objective <=
+		 (1 + FTOL_SINGLE) * loss_logistic_at(p->facts, l->start));
 }
 
 /* Copies lanes from[0 .. n) of rows [][was] to rows [][now]. */
@@ -58,7 +102,7 @@ choose(const struct pack *p, struct chosen *c)
 
 	*c = (struct chosen){.n = 0};
 	for (size_t i = 0; i < p->n; i++)
-		if (p->lane[i]->precise)
+		if (p->lane[i]->way == WAY_PRECISE)
 			c->lane[c->n++] = i;
 	c->width = glm_pack_width_for(c->n);
 	c->w = xaligned(slots * c->width, sizeof *c->w);
@@ -73,12 +117,6 @@ choose(const struct pack *p, struct chosen *c)
 	}
 }
 
-static double
-larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 /* Adds what was summed to the lanes of t. */
 static void
 give(const struct chosen *c, size_t slots, struct partial *t)
@@ -90,10 +128,7 @@ give(const struct chosen *c, size_t slots, struct partial *t)
 			t->g[j * t->width + to] += c->g[j * c->width + i];
 		t->sum[to] += c->sum[i];
 		t->low[to] += c->low[i];
-		/* A NaN stays. */
-		t->residual_max[to] =
-		    larger(c->residual_max[i], t->residual_max[to]);
-		t->loss_max[to] = larger(c->loss_max[i], t->loss_max[to]);
+		glm_partial_raise(t, to, c->residual_max[i], c->loss_max[i]);
 	}
 }
 

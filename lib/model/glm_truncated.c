@@ -28,10 +28,11 @@ glm_truncated_new(struct pack *p)
 		const double *v = l->config->value;
 		size_t at = glm_view_intercept(p->view) * p->width + i;
 
-		l->wide = v[GLM_SOLVER] == GLM_AUTO && !(v[GLM_L1] > 0);
-		some |= l->wide;
-		if (!l->wide)
+		if (v[GLM_SOLVER] != GLM_AUTO || v[GLM_L1] > 0)
 			continue;
+		some = true;
+		l->way = WAY_WIDE;
+		glm_lane_wants_first(p, l);
 		lane[i] = (struct truncated_lane){
 		    .l2 = v[GLM_L2],
 		    .tolerance = v[GLM_TOLERANCE],
@@ -40,35 +41,16 @@ glm_truncated_new(struct pack *p)
 				     ? loss_logistic_at(p->facts, p->w[at])
 				     : NAN,
 		};
-		l->wants_loss = false;
 	}
 	if (some)
 		p->wide = truncated_new(p->view, p->width, lane, p->n);
-}
-
-size_t
-glm_truncated_count(const struct pack *p)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->n; i++)
-		n += p->lane[i]->wide;
-	return n;
-}
-
-void
-glm_truncated_leave(struct pack *p, size_t lane)
-{
-	if (p->lane[lane]->wide)
-		truncated_drop(p->wide, lane);
-	p->lane[lane]->wide = false;
 }
 
 /* As of a new pack of these lanes: partials of both have one shape. */
 void
 glm_truncated_repack(struct pack *p, const size_t *from)
 {
-	if (glm_truncated_count(p) > 0) {
+	if (glm_pack_count(p, WAY_WIDE) > 0) {
 		truncated_repack(p->wide, from, p->n, p->width);
 		return;
 	}
@@ -101,14 +83,10 @@ glm_truncated_accumulate(const struct pack *p, const struct rows *r,
 	s.batch_diagonal = s.batch + slots;
 	truncated_pass_of(p->wide, p->base1, &s);
 	truncated_kernel_choose()->accumulate(r, &s);
-	for (size_t i = 0; i < p->n; i++) {
-		if (!p->lane[i]->wide)
-			continue;
-		if ((double)residual[i] > t->residual_max[i])
-			t->residual_max[i] = (double)residual[i];
-		if ((double)loss[i] > t->loss_max[i])
-			t->loss_max[i] = (double)loss[i];
-	}
+	for (size_t i = 0; i < p->n; i++)
+		if (p->lane[i]->way == WAY_WIDE)
+			glm_partial_raise(t, i, (double)residual[i],
+					  (double)loss[i]);
 }
 
 void
@@ -134,12 +112,12 @@ glm_truncated_update(struct pack *p, const struct partial *t)
 	for (size_t i = 0; i < p->n; i++) {
 		struct lane *l = p->lane[i];
 
-		if (!l->wide || !truncated_was_fed(p->wide, i))
+		if (l->way != WAY_WIDE || !truncated_was_fed(p->wide, i))
 			continue;
-		l->epoch += !settling[i];
+		l->run.epoch += !settling[i];
 		if (settling[i])
 			l->bound.residual = t->residual_max[i];
-		if (l->epoch >= p->epochs)
+		if (l->run.epoch >= p->epochs)
 			truncated_stop(p->wide, i);
 	}
 	free(none);

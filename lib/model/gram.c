@@ -331,6 +331,20 @@ gram_complete(const struct gram *g, double *sums)
 			    sums[m->core_at + last * m->stride + k];
 }
 
+void
+gram_keep(const struct gram *g, double **keep, const double *sums)
+{
+	size_t size = gram_size(g);
+
+	if (!*keep)
+		*keep = xaligned(size, sizeof **keep);
+	if (sums)
+		memcpy(*keep, sums, size * sizeof **keep);
+	else
+		memset(*keep, 0, size * sizeof **keep);
+	gram_complete(g, *keep);
+}
+
 double
 gram_mass(const struct gram *g, const double *sums)
 {

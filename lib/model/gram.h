@@ -63,6 +63,9 @@ void gram_add(const struct gram *g, const struct rows *r, size_t first,
  * value of the field, products with the intercept are sums over the field.
  * To be called once all rows are in. */
 void gram_complete(const struct gram *g, double *sums);
+/* Puts what a pass has summed into *keep, allocated when first wanted, and
+ * completes it.  sums: NULL if there were no rows, which makes zeros. */
+void gram_keep(const struct gram *g, double **keep, const double *sums);
 /* The sum of all weights in sums; without an intercept that of the rows with a
  * field, or 0. */
 double gram_mass(const struct gram *g, const double *sums);

@@ -16,12 +16,9 @@
 #include "model/softmax_partial.h"
 
 #define MODEL_VERSION 2 /* 1 is that of softmax_pack.h */
-/* Least ridge of a preconditioner, as a share of the curvature. */
-#define RIDGE_MIN 1e-9
-#define RIDGE_MIN_L1 1e-2
-/* As in glm_pack. */
+/* What a step promises to win when the lane has converged, per square of the
+ * tolerance: see lbfgs.h.  Less than that of glm_lane.c. */
 #define DTOL_PER_SQUARE 3
-#define FTOL_PER_TOLERANCE 1e-5
 /* A class is at most so much rarer or more frequent than the mean, to the
  * preconditioner. */
 #define RARE_MAX 32
@@ -116,7 +113,8 @@ inverse_of(const struct pack *p, const struct lane *l)
 {
 	const double *value = l->config->value;
 	double floor =
-	    p->curvature * (value[SOFTMAX_L1] > 0 ? RIDGE_MIN_L1 : RIDGE_MIN);
+	    p->curvature *
+	    (value[SOFTMAX_L1] > 0 ? BATCH_RIDGE_MIN_L1 : BATCH_RIDGE_MIN);
 
 	return (struct precond_lane){
 	    .sums = p->moments,
@@ -254,7 +252,7 @@ new_solver(const struct pack *p, const struct config *config, const double *x)
 		.l1 = v[SOFTMAX_L1],
 		.l2 = v[SOFTMAX_L2],
 		.gtol = v[SOFTMAX_TOLERANCE],
-		.ftol = FTOL_PER_TOLERANCE * v[SOFTMAX_TOLERANCE],
+		.ftol = BATCH_FTOL_PER_TOLERANCE * v[SOFTMAX_TOLERANCE],
 		.dtol = DTOL_PER_SQUARE * v[SOFTMAX_TOLERANCE] *
 			v[SOFTMAX_TOLERANCE],
 		.preconditioned = true},
@@ -513,31 +511,16 @@ check_bound(struct pack *p, size_t lane, const struct partial *t)
 	return true;
 }
 
-/* No rows, no moments: zeros. */
-static void
-take_moments(struct pack *p, const struct partial *t)
-{
-	size_t size = gram_size(p->gram);
-
-	if (!p->wants_moments)
-		return;
-	p->wants_moments = false;
-	if (!p->moments)
-		p->moments = xaligned(size, sizeof *p->moments);
-	if (t->has_moments)
-		memcpy(p->moments, t->moments, size * sizeof *p->moments);
-	else
-		memset(p->moments, 0, size * sizeof *p->moments);
-	gram_complete(p->gram, p->moments);
-}
-
 void
 softmax_batch_update(struct pack *p, const struct partial *t,
 		     struct lane_report *report)
 {
 	double *x = xcalloc(p->nvar, sizeof *x);
 
-	take_moments(p, t);
+	if (p->wants_moments)
+		gram_keep(p->gram, &p->moments,
+			  t->has_moments ? t->moments : NULL);
+	p->wants_moments = false;
 	for (size_t i = 0; i < p->n; i++) {
 		struct batch_lane *l = &p->lane[i]->run;
 		uint32_t before = l->epoch;
