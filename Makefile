@@ -105,10 +105,10 @@ $(B)/%.o: %.c
 	$Q$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(hot_opt) -c -o $@ $<
 
 # Where kp-featurize spends its time.
-hot := rowquick rowspan gather dictionary narrow
+hot := rowquick rowspan gather gather_facts gather_blocks dictionary narrow
 $(hot:%=$(B)/lib/data/%.o): hot_opt := $(if $(SAN),,-O3)
 # Or a mean and its sum of squares become one vector, each waiting for both.
-$(B)/lib/data/gather.o: hot_opt += -fno-tree-slp-vectorize
+$(B)/lib/data/gather_facts.o: hot_opt += -fno-tree-slp-vectorize
 
 $(F)/fuzz_%: $(F)/tests/fuzz/fuzz_%.o $(F)/libkp.a
 	$(call short,LD)
