@@ -434,57 +434,51 @@ begin_rows(struct rowquick *q, size_t n)
 	return n;
 }
 
-static size_t
-take_singles(struct rowquick *q, const struct number *c, size_t n)
+/* The value of field f of row r, whose column is not all short numbers. */
+static inline bool
+odd_value(const struct rowquick *q, const struct span *f, size_t r, bool single,
+	  double *v)
 {
-	const struct span *f = q->rows.span + c->field;
-	const char *p = q->rows.p;
-	char *to = q->to + c->at;
-	bool sure = read_numbers(q, c->field, n);
+	const char *p = q->rows.p + f->at;
+	size_t n = f->end - f->at;
+	float narrow;
 
-	for (size_t r = 0; r < n; r++, f += q->rows.nfield) {
-		float v = (float)q->value[r];
-
-		if (!sure) {
-			const char *text = p + f->at;
-			size_t bytes = f->end - f->at;
-
-			if (is_missing(q, text, bytes))
-				v = NAN;
-			else if (q->odd[r] &&
-				 number_f32(text, bytes, &v) != NUMBER_OK)
-				return r;
-		}
-		if (c->watched && fabsf(v) >= FLOAT32_WHOLE)
-			return r;
-		memcpy(to, &v, sizeof(v));
-		to += q->fixed_bytes;
+	if (is_missing(q, p, n)) {
+		*v = NAN;
+		return true;
 	}
-	return n;
+	if (!q->odd[r])
+		return true;
+	if (!single)
+		return number_f64(p, n, v) == NUMBER_OK;
+	if (number_f32(p, n, &narrow) != NUMBER_OK)
+		return false;
+	*v = narrow;
+	return true;
 }
 
 static size_t
-take_doubles(struct rowquick *q, const struct number *c, size_t n)
+take_numbers(struct rowquick *q, const struct number *c, size_t n)
 {
 	const struct span *f = q->rows.span + c->field;
-	const char *p = q->rows.p;
-	char *to = q->to + c->at;
+	const bool single = c->single, watched = c->watched;
 	bool sure = read_numbers(q, c->field, n);
+	char *to = q->to + c->at;
 
 	for (size_t r = 0; r < n; r++, f += q->rows.nfield) {
 		double v = q->value[r];
 
-		if (!sure) {
-			const char *text = p + f->at;
-			size_t bytes = f->end - f->at;
+		if (!sure && !odd_value(q, f, r, single, &v))
+			return r;
+		if (single) {
+			float narrow = (float)v;
 
-			if (is_missing(q, text, bytes))
-				v = NAN;
-			else if (q->odd[r] &&
-				 number_f64(text, bytes, &v) != NUMBER_OK)
+			if (watched && fabsf(narrow) >= FLOAT32_WHOLE)
 				return r;
+			memcpy(to, &narrow, sizeof(narrow));
+		} else {
+			memcpy(to, &v, sizeof(v));
 		}
-		memcpy(to, &v, sizeof(v));
 		to += q->fixed_bytes;
 	}
 	return n;
@@ -733,11 +727,8 @@ take_rows(struct rowquick *q, size_t n, const struct rowquick_out *out)
 	n = take_labels(q, n);
 	q->to = rowrun_reserve(out->run, n * q->fixed_bytes + COPY_BYTES, n);
 	n = begin_rows(q, n);
-	for (size_t i = 0; i < q->nnumber; i++) {
-		const struct number *c = &q->number[i];
-
-		n = c->single ? take_singles(q, c, n) : take_doubles(q, c, n);
-	}
+	for (size_t i = 0; i < q->nnumber; i++)
+		n = take_numbers(q, &q->number[i], n);
 	/* Values and labels are noted only of rows that are kept. */
 	n = count_labels(q, out->classes, n);
 	for (size_t i = 0; i < q->ncategory; i++)
