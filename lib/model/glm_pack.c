@@ -198,6 +198,7 @@ glm_pack_save(const struct pack *p, size_t lane, enum save_what what,
 	put_f64(sb, l->bound.residual);
 	put_f64(sb, l->bound.loss);
 	put_u8(sb, l->way == WAY_PRECISE);
+	put_u32(sb, l->moves);
 	/* An ended lane needs no solver any more. */
 	put_u8(sb, live);
 	if (!live)
@@ -251,6 +252,7 @@ glm_pack_load_state(struct pack *p, size_t lane, const void *b, size_t n)
 	l->bound.loss = get_f64(&c);
 	if (get_u8(&c))
 		glm_precise_set(p, lane);
+	l->moves = get_u32(&c);
 	glm_lane_wants_first(p, l);
 	p->precond_set = false;
 	if (get_u8(&c) && !bad)

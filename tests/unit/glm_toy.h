@@ -247,7 +247,8 @@ struct toy_random {
 	uint64_t seed;
 	bool weighted;
 	bool even;	 /* weights differ by 4 at most, not 2^40 */
-	bool sparse;	 /* a sparse feature too */
+	bool sparse;	 /* a sparse feature too, three entries a row */
+	uint32_t nindex; /* of it; 0: 30 */
 	uint32_t nvalue; /* of the larger category */
 	/* Numbers of either sign between 2^-wide and 2^wide in size: sums of
 	 * them in plain doubles depend on their order. */
@@ -305,14 +306,16 @@ toy_random(struct toy *t, const struct toy_random *o)
 	for (uint32_t r = 0; r < o->nrow; r++)
 		toy_random_row(t, o, r);
 	if (o->sparse) {
-		toy_dictionary(t, 4, 30);
+		uint32_t third = (o->nindex ? o->nindex : 30) / 3;
+
+		toy_dictionary(t, 4, 3 * third);
 		b->column[4].start[0] = 0;
 		for (uint32_t r = 0; r < o->nrow; r++)
 			b->column[4].start[r + 1] = 3 * (r + 1);
 		for (uint32_t e = 0; e < 3 * o->nrow; e++) {
 			b->column[4].entry_code[e] =
-			    e % 3 * 10 +
-			    (uint32_t)rng_below(10, o->seed, e, 20);
+			    e % 3 * third +
+			    (uint32_t)rng_below(third, o->seed, e, 20);
 			b->column[4].entry_value[e] = toy_number(o, e, 21);
 		}
 	}

@@ -369,6 +369,25 @@ states(void)
 	}
 }
 
+/* Where the largest offsets hide all other rows the start is looked for. */
+static void
+starts_far_away(void)
+{
+	const struct loss_case *c = &cases[3];
+	struct toy t;
+	struct job j;
+
+	case_toy(&t, c, plain);
+	t.schema.feature[3].offset = true;
+	for (uint32_t r = 0; r < plain.nrow; r++)
+		t.block.column[3].f64[r] = 3 * (r % 11);
+	toy_refresh(&t);
+	case_job(&j, c, &t, 5);
+	job_state_goes_on(&j);
+	CHECK(j.repeats > 0);
+	toy_release(&t);
+}
+
 /* What is predicted is what was scored, and of poisson it is exp. */
 static void
 offsets(void)
@@ -605,6 +624,7 @@ main(void)
 	check_run("how rows are cut does not matter", cuts);
 	check_run("neither pack width nor instruction set matters", widths);
 	check_run("a lane goes on from its state", states);
+	check_run("and from one before its start is found", starts_far_away);
 	check_run("an offset is a known term of the margin", offsets);
 	check_run("poisson refuses labels below 0", labels_below_0);
 	check_run("what is predicted was scored", predictions);
