@@ -300,6 +300,18 @@ only_complete() {
 	only_complete run
 }
 
+@test "a stream run that goes on cuts the torn last line of its trials" {
+	need jq
+	head -c "$(($(wc -c <big.kps) / 2))" big.kps >cut.kps
+	kp-train -q -o run "${mixed[@]}" --trials t.jsonl --blocks cut.kps || true
+	cp t.jsonl before
+	printf '{"group":"g' >>t.jsonl
+	kp-train -q -o run "${mixed[@]}" --trials t.jsonl --blocks big.kps
+	jq -e . t.jsonl >/dev/null
+	cmp before <(head -n "$(wc -l <before)" t.jsonl)
+	[ "$(wc -l <t.jsonl)" -gt "$(wc -l <before)" ]
+}
+
 @test "kill -9 while rows are predicted before they are learnt from, too" {
 	need python3
 	local i

@@ -310,6 +310,35 @@ many_csv() {
 	[ ! -e run2 ]
 }
 
+@test "a run that goes on cuts the torn last line of its trials" {
+	need jq
+	kill_when 20000 kp-train -q -p 2 -o run --trials trials "${slow[@]}" big
+	cp trials whole
+	# Longer than what is read at once to find the last newline.
+	printf '{"group":"%9000s","con' g >>trials
+	kp-train -q -p 2 -o run --trials trials "${many[@]}" big
+	jq -e . trials >/dev/null
+	sed '$d' whole >before # its own last line may be torn
+	cmp before <(head -n "$(wc -l <before)" trials)
+	[ "$(wc -l <trials)" -gt "$(wc -l <whole)" ]
+	# Without a newline nothing is whole.
+	rm run/summary.json
+	rm run/journal/0.*
+	printf '{"gro' >trials
+	kp-train -q -p 2 -o run --trials trials "${many[@]}" big
+	jq -e . trials >/dev/null
+}
+
+@test "finished models are written a second later, whatever --checkpoint says" {
+	start kp-train -q -p 2 -o run "${many[@]}" --param solver=sgd \
+	    --epochs 200 --pack-width 1 --checkpoint 600 big
+	journal_until 1 grep -a -c 'epochs used up'
+	kill -9 "$started"
+	ended_within 5
+	[ ! -e run/summary.json ]
+	no_workers_left
+}
+
 @test "trials that cannot be written are an error, and the run resumes" {
 	[ -e /dev/full ] || skip "no /dev/full"
 	run -1 --separate-stderr kp-train -q -p 2 -o run --trials /dev/full \

@@ -13,7 +13,6 @@
 /* How often a computing worker looks at its sockets. */
 #define LOOK_SEC 0.001
 #define PROGRESS_SEC 0.2
-#define JOURNAL_PENDING_MAX (4u << 20)
 
 int
 gap_send(struct gap *g, uint32_t to, enum gap_tag tag, const struct strbuf *sb,
@@ -306,7 +305,7 @@ look(struct gap *g, int wait_ms, struct error *err)
 	g->look_sec = clock_sec() + LOOK_SEC;
 	if (clock_sec() >= g->checkpoint_sec && checkpoint(g, err))
 		return -1;
-	if (journal_pending_bytes(g->ledger.journal) > JOURNAL_PENDING_MAX &&
+	if (journal_is_due(g->ledger.journal) &&
 	    journal_flush(g->ledger.journal, false, err))
 		return -1;
 	if (clock_sec() >= g->progress_sec && send_progress(g, err))

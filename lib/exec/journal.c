@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/frame.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -21,6 +22,8 @@
 #define UNIT_BYTES_V2 48 /* no shard, no kind */
 /* Records buffered beyond this are worth a frame of their own. */
 #define BATCH_BYTES (1u << 20)
+#define PENDING_MAX_BYTES (4u << 20)
+#define DONE_WAIT_SEC 1
 
 struct journal {
 	int fd;
@@ -29,6 +32,8 @@ struct journal {
 	struct strbuf out;    /* whole frames */
 	struct strbuf trials; /* records of the next TRIALS frame */
 	struct strbuf units;  /* records of the next UNITS frame */
+	double done_sec;      /* when the oldest DONE of out was added, 0 if
+				 there is none */
 };
 
 static void
@@ -210,6 +215,8 @@ journal_add_done(struct journal *j, const struct trial_done *t)
 
 	trial_done_put(t, &sb);
 	frame_add(&j->out, FRAME_DONE, sb.buf, sb.len);
+	if (j->done_sec == 0)
+		j->done_sec = clock_sec();
 	strbuf_release(&sb);
 }
 
@@ -244,6 +251,13 @@ journal_pending_bytes(const struct journal *j)
 	return j->out.len + j->trials.len + j->units.len;
 }
 
+bool
+journal_is_due(const struct journal *j)
+{
+	return journal_pending_bytes(j) > PENDING_MAX_BYTES ||
+	       (j->done_sec > 0 && clock_sec() >= j->done_sec + DONE_WAIT_SEC);
+}
+
 int
 journal_flush(struct journal *j, bool sync, struct error *err)
 {
@@ -258,6 +272,7 @@ journal_flush(struct journal *j, bool sync, struct error *err)
 		return -1;
 	}
 	strbuf_reset(&j->out);
+	j->done_sec = 0;
 	if (sync && fdatasync(j->fd))
 		return error_sys(err, "%s", j->path);
 	return 0;

@@ -97,6 +97,9 @@ void journal_add_done(struct journal *j, const struct trial_done *t);
 void journal_add_state(struct journal *j, const struct trial_state *s);
 void journal_add_unit(struct journal *j, const struct unit *u);
 size_t journal_pending_bytes(const struct journal *j);
+/* Whether it is time for a flush: more than 4 MB are pending, or a finished
+ * config has been for a second. */
+bool journal_is_due(const struct journal *j);
 /* Writes what is buffered; sync: fsync too. */
 int journal_flush(struct journal *j, bool sync, struct error *err);
 int journal_close(struct journal *j, struct error *err); /* flush, sync */

@@ -397,6 +397,8 @@ run_locked(struct run *r, struct run_summary *sum, struct error *err)
 		if (rundir_drop_summary(o->run, err))
 			return -1;
 	}
+	if (r->trials && trialfile_mend(r->trials, err))
+		return -1;
 	r->before_sec = so_far.at_sec;
 	stopsignal_catch();
 	rc = run_workers(r, err);

@@ -27,7 +27,6 @@
 #define UNIT_SEC 1.0
 /* Saving takes at most this share of the time. */
 #define SAVE_SHARE 0.1
-#define JOURNAL_PENDING_MAX (4u << 20)
 
 struct streamrun {
 	const struct streamrun_options *o;
@@ -649,7 +648,7 @@ look(struct streamrun *r, bool idle, struct error *err)
 		return stop(r, err);
 	if (clock_sec() >= r->save_sec)
 		return save(r, err);
-	if (journal_pending_bytes(r->journal) > JOURNAL_PENDING_MAX)
+	if (journal_is_due(r->journal))
 		return journal_flush(r->journal, false, err);
 	return 0;
 }
@@ -749,6 +748,8 @@ run_locked(struct streamrun *r, struct run_summary *sum, struct error *err)
 		if (rundir_drop_summary(run, err))
 			return -1;
 	}
+	if (r->trials && trialfile_mend(r->trials, err))
+		return -1;
 	r->start_sec -= so_far.at_sec;
 	stopsignal_catch();
 	if (learn(r, err) || close_trials(r, err))

@@ -1,5 +1,6 @@
 #include "exec/trialfile.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +32,71 @@ trialfile_open(const char *path, struct error *err)
 	return f;
 }
 
-int
-trialfile_empty(struct trialfile *f, struct error *err)
+/* Bytes of a regular file, -1 of anything else, which is not to be cut. */
+static off_t
+size_of(const struct trialfile *f)
 {
 	struct stat st;
 
 	if (f->file == stdout || fstat(fileno(f->file), &st) ||
 	    !S_ISREG(st.st_mode))
-		return 0;
-	if (ftruncate(fileno(f->file), 0))
+		return -1;
+	return st.st_size;
+}
+
+static int
+cut(struct trialfile *f, off_t size, struct error *err)
+{
+	if (ftruncate(fileno(f->file), size))
 		return error_sys(err, "%s", f->path);
 	return 0;
+}
+
+int
+trialfile_empty(struct trialfile *f, struct error *err)
+{
+	return size_of(f) < 0 ? 0 : cut(f, 0, err);
+}
+
+/* Where the last line that is whole ends, of a file of size bytes; -1 if it
+ * cannot be read. */
+static off_t
+whole_lines(int fd, off_t size)
+{
+	char buf[4096];
+
+	while (size > 0) {
+		size_t n = size < (off_t)sizeof buf ? (size_t)size : sizeof buf;
+		const char *newline;
+
+		if (pread(fd, buf, n, size - (off_t)n) != (ssize_t)n)
+			return -1;
+		newline = memrchr(buf, '\n', n);
+		if (newline)
+			return size - (off_t)n + (newline - buf) + 1;
+		size -= (off_t)n;
+	}
+	return 0;
+}
+
+int
+trialfile_mend(struct trialfile *f, struct error *err)
+{
+	off_t size = size_of(f), whole;
+	int fd;
+
+	if (size <= 0)
+		return 0;
+	/* f is open for writing alone. */
+	fd = open(f->path, O_RDONLY | O_CLOEXEC);
+	whole = fd < 0 ? -1 : whole_lines(fd, size);
+	if (whole < 0)
+		error_sys(err, "%s", f->path);
+	if (fd >= 0)
+		close(fd);
+	if (whole < 0)
+		return -1;
+	return whole == size ? 0 : cut(f, whole, err);
 }
 
 static void

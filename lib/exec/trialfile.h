@@ -15,6 +15,9 @@ struct trialfile;
 struct trialfile *trialfile_open(const char *path, struct error *err);
 /* A file loses what it holds; for a new run. */
 int trialfile_empty(struct trialfile *f, struct error *err);
+/* A file loses what follows its last newline, the torn record of a crash; for a
+ * run that goes on. */
+int trialfile_mend(struct trialfile *f, struct error *err);
 /* The index, of the dataset that groups are numbered in, gives their keys; by
  * is the metric of t. */
 void trialfile_step(struct trialfile *f, const struct index *ix,

@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
+#include "base/clock.h"
 #include "base/frame.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -169,6 +171,38 @@ round_trip(void)
 	CHECK_STR(seen.buf, some_seen);
 	io_remove_tree(run);
 	strbuf_release(&seen);
+}
+
+/* A run that is killed loses little of what it finished, and yet a file is not
+ * written for every tiny model. */
+static void
+finished_waits_a_second(void)
+{
+	const struct timespec most = {0, 800000000}, rest = {0, 300000000};
+	struct trial_done d = some_done(1, 2, "m");
+	struct trial t = {1, 2, 3, 0.5, 0.5, 7};
+	struct error err = ERROR_NONE;
+	struct journal *j;
+	double start;
+
+	fresh_run();
+	j = journal_create(run, 0, PLAN, &err);
+	journal_add_trial(j, &t);
+	nanosleep(&most, NULL);
+	start = clock_sec();
+	journal_add_done(j, &d);
+	CHECK(!journal_is_due(j) || clock_sec() >= start + 1);
+	nanosleep(&most, NULL);
+	journal_add_done(j, &d);
+	CHECK(!journal_is_due(j) || clock_sec() >= start + 1);
+	nanosleep(&rest, NULL);
+	CHECK(journal_is_due(j));
+	CHECK_OK(journal_flush(j, false, &err), err);
+	CHECK(!journal_is_due(j));
+	journal_add_trial(j, &t);
+	CHECK(!journal_is_due(j));
+	CHECK_OK(journal_close(j, &err), err);
+	io_remove_tree(run);
 }
 
 static void
@@ -683,6 +717,8 @@ main(void)
 	check_run("the furthest state is kept", furthest);
 	check_run("every kind of record comes back", round_trip);
 	check_run("nothing is on disk before a flush", flush_writes);
+	check_run("a finished model waits a second, no longer",
+		  finished_waits_a_second);
 	check_run("a run without a journal folder has no records", no_journal);
 	check_run("files are read by worker, then incarnation, as numbers",
 		  file_order);
