@@ -121,7 +121,7 @@ static const struct opt options[] = {
     {"hash-bits", 0, OPT_LIST, &args.o.columns.hash_bits, "[COL=]N",
      "keep hashes of so many bits, not values (0: values)", 0, 0},
     {"max-values", 0, OPT_LIST, &args.o.columns.max_values, "[COL=]N",
-     "keep the N most frequent values of a group, the\n"
+     "keep the N most frequent values of a group, the "
      "others as one (0: all)",
      0, 0},
     {"min-count", 0, OPT_LIST, &args.o.columns.min_count, "[COL=]N",

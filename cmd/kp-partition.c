@@ -23,7 +23,7 @@ static const struct opt options[] = {
      "number of workers (default: one for each core)", 1, WORKERS_MAX},
     PARTITION_OPTIONS_TABLE(qo, ", auto"),
     {"configs", 0, OPT_INT, &configs, "S",
-     "--strategy auto: the one that is simulated to be done first\n"
+     "--strategy auto: the one that is simulated to be done first "
      "with S configs",
      1, SPACE_CONFIGS_MAX},
     {"learner", 0, OPT_STRING, &learner, "NAME",

@@ -31,11 +31,11 @@ static const struct opt options[] = {
     {"data", 0, OPT_STRING, &data, "DIR",
      "where the dataset is now (default: as in the partition)", 0, 0},
     {"explain", 0, OPT_FLAG, &explain, NULL,
-     "print configs, packs, work, and the costs of every strategy\n"
+     "print configs, packs, work, and the costs of every strategy "
      "instead",
      0, 0},
     {"cost", 0, OPT_STRING, &cost, "MODEL",
-     "print costs by simulation (as --explain) or by the closed\n"
+     "print costs by simulation (as --explain) or by the closed "
      "forms of the paper: simulation, paper",
      0, 0},
     {"simulate", 0, OPT_FLAG, &simulate_run, NULL,
@@ -43,13 +43,13 @@ static const struct opt options[] = {
     {"emit-lp", 0, OPT_STRING, &lp, "FILE",
      "also write the best schedule as a linear program to solve", 0, 0},
     {"memory", 0, OPT_BYTES, &memory_bytes, "SIZE",
-     "of a worker, for costs and --no-spill (default: as much as it\n"
+     "of a worker, for costs and --no-spill (default: as much as it "
      "takes)",
      0, 0},
     {"no-spill", 0, OPT_FLAG, &no_spill, NULL,
      "refuse if the rows of a worker are more than --memory", 0, 0},
     {"pilot", 0, OPT_STRING, &pilot, "DATA",
-     "measure what work costs on rows of a dataset instead,\n"
+     "measure what work costs on rows of a dataset instead, "
      "for --profile",
      0, 0},
     {"pilot-sec", 0, OPT_INT, &pilot_sec, "SEC",

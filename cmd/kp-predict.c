@@ -30,7 +30,7 @@ static const struct opt options[] = {
     {"unseen-group", 0, OPT_STRING, &unseen, "HOW",
      "a row of a group not seen in training: prior, error or skip", 0, 0},
     {"keep", 0, OPT_LIST, &keep, "A,B",
-     "only these columns of the input before the predictions;\n"
+     "only these columns of the input before the predictions; "
      "may be given again for more",
      0, 0},
     {"only-predictions", 0, OPT_FLAG, &only_predictions, NULL,
@@ -42,7 +42,7 @@ static const struct opt options[] = {
     {"metrics", 0, OPT_STRING, &metrics, "FILE",
      "write how good the predictions were, overall and by group", 0, 0},
     {"verify", 0, OPT_STRING, &verify, "WHEN",
-     "check the bundle: all before the first line, or lazy: each\n"
+     "check the bundle: all before the first line, or lazy: each "
      "model when first used",
      0, 0},
     {"memory", 0, OPT_BYTES, &memory, "SIZE",

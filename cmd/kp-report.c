@@ -18,13 +18,13 @@ static const struct opt options[] = {
     {"timeline", 0, OPT_FLAG, &timeline, NULL,
      "the units of work as JSON lines instead, at any time", 0, 0},
     {"against", 0, OPT_STRING, &against, "FILE",
-     "the workers beside those of another timeline, such as\n"
+     "the workers beside those of another timeline, such as "
      "kp-plan --simulate writes, or of another run, instead",
      0, 0},
     {"output", 'o', OPT_STRING, &output, "FILE",
      "write there, whole or not at all (default: stdout)", 0, 0},
     {"by", 0, OPT_STRING, &by, "METRIC",
-     "select by logloss, auc, accuracy, brier, rmse, mae, r2,\n"
+     "select by logloss, auc, accuracy, brier, rmse, mae, r2, "
      "deviance or pinball (default: what suits the learner)",
      0, 0},
     {"min-holdout", 0, OPT_INT, &min_holdout, "N",

@@ -25,7 +25,7 @@ static const struct opt options[] = {
     {"output", 'o', OPT_STRING, &output, "FILE",
      "write the selected models to this bundle", 0, 0},
     {"by", 0, OPT_STRING, &by, "METRIC",
-     "select by logloss, auc, accuracy, brier, rmse, mae, r2,\n"
+     "select by logloss, auc, accuracy, brier, rmse, mae, r2, "
      "deviance or pinball (default: what suits the learner)",
      0, 0},
     {"min-holdout", 0, OPT_INT, &min_holdout, "N",

@@ -33,11 +33,11 @@ static const struct opt options[] = {
     {"method", 0, OPT_STRING, &method, "METHOD",
      "corgipile, or to compare: none, once, epoch, window, mrs, block", 0, 0},
     {"block-size", 0, OPT_STRING, &block_size, "SIZE",
-     "bytes of a block (default 10M; less, so that a buffer has\n"
+     "bytes of a block (default 10M; less, so that a buffer has "
      "100 blocks)",
      0, 0},
     {"buffer", 0, OPT_STRING, &buffer, "SIZE",
-     "bytes of a buffer, or a share of the input (default 10%, but\n"
+     "bytes of a buffer, or a share of the input (default 10%, but "
      "1M at least); memory is twice that and 64M",
      0, 0},
     {"seed", 0, OPT_INT, &seed, "N", "of the order", 0, 0x1p53},
@@ -60,14 +60,14 @@ static const struct opt options[] = {
     {"skip", 0, OPT_INT, &skip, "N",
      "leave out the first N records of all epochs together", 0, 1e18},
     {"tmpdir", 0, OPT_STRING, &tmpdir, "DIR",
-     "for a copy of a pipe, and of once and epoch (default: $TMPDIR\n"
+     "for a copy of a pipe, and of once and epoch (default: $TMPDIR "
      "or /tmp)",
      0, 0},
     {"jobs", 'j', OPT_INT, &threads, "N", "threads that read", 1, THREADS_MAX},
     {"single-buffer", 0, OPT_FLAG, &single_buffer, NULL,
      "fill and write in turn, to compare", 0, 0},
     {"as", 0, OPT_STRING, &as, "FORMAT",
-     "rows of a dataset as a stream of blocks, for kp-train --blocks,\n"
+     "rows of a dataset as a stream of blocks, for kp-train --blocks, "
      "or as csv (default stream)",
      0, 0},
     {"group", 0, OPT_STRING, &group, "KEY", "of a dataset, this group alone", 0,
@@ -75,7 +75,7 @@ static const struct opt options[] = {
     {"split", 0, OPT_STRING, &split, "PART",
      "of a dataset, train, holdout or test rows alone", 0, 0},
     {"memory", 0, OPT_BYTES, &memory_bytes, "SIZE",
-     "for all rows of a dataset: once, epoch, window, mrs (default:\n"
+     "for all rows of a dataset: once, epoch, window, mrs (default: "
      "half of what there is)",
      0, 0},
     {"stats", 0, OPT_FLAG, &stats, NULL,

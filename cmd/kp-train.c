@@ -34,7 +34,7 @@ static const struct opt options[] = {
     {"trials", 0, OPT_STRING, &trials, "FILE",
      "write trial records as JSON lines while they happen", 0, 0},
     {"memory", 0, OPT_BYTES, &memory_bytes, "SIZE",
-     "rows a worker holds; more are read anew in every epoch\n"
+     "rows a worker holds; more are read anew in every epoch "
      "(default: half of the memory, shared by the workers)",
      0, 0},
     {"no-spill", 0, OPT_FLAG, &no_spill, NULL,
@@ -42,7 +42,7 @@ static const struct opt options[] = {
     {"checkpoint", 0, OPT_REAL, &checkpoint_sec, "SEC",
      "save unfinished models so often", 0.01, 86400},
     {"blocks", 0, OPT_STRING, &blocks, "FILE",
-     "learn from a block stream made by kp-shuffle, - for standard\n"
+     "learn from a block stream made by kp-shuffle, - for standard "
      "input, instead of a dataset or plan",
      0, 0},
     {"data", 0, OPT_STRING, &data, "DIR", "dataset, if not where the plan says",

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 
 #define HELP_COLUMN 28
+#define HELP_WIDTH 80
 #define VALUE_HELP 1 /* no letter is 1 or 2 */
 #define VALUE_VERSION 2
 #define VALUE_FIRST 256 /* getopt's value of opt[0]; letters are below */
@@ -292,11 +293,44 @@ add_default(struct strbuf *sb, const struct opt *o)
 	strbuf_release(&text);
 }
 
+/* Blanks up to HELP_COLUMN. */
+static void
+pad(struct strbuf *sb, size_t start)
+{
+	strbuf_addf(sb, "%*s", (int)(HELP_COLUMN - (sb->len - start)), "");
+}
+
+/* Text from HELP_COLUMN on, broken at its newlines and, before a word that
+ * would not fit, at blanks.  start is where in sb the line under way begins. */
+static void
+add_wrapped(struct strbuf *sb, size_t start, const char *text)
+{
+	const char *gap = "";
+
+	pad(sb, start);
+	while (*text) {
+		size_t len = strcspn(text, " \n");
+
+		if (*gap && sb->len - start + 1 + len > HELP_WIDTH)
+			gap = "\n";
+		strbuf_addstr(sb, gap);
+		if (*gap == '\n') {
+			start = sb->len;
+			pad(sb, start);
+		}
+		strbuf_add(sb, text, len);
+		text += len;
+		gap = *text == '\n' ? "\n" : " ";
+		text += *text != '\0';
+	}
+	strbuf_addch(sb, '\n');
+}
+
 static void
 add_option_help(struct strbuf *sb, const struct opt *o)
 {
+	struct strbuf text = STRBUF_INIT;
 	size_t start = sb->len;
-	const char *line = o->help;
 
 	if (o->kind == OPT_HEADING) {
 		strbuf_addf(sb, "\n%s:\n", o->help);
@@ -312,20 +346,10 @@ add_option_help(struct strbuf *sb, const struct opt *o)
 		strbuf_addch(sb, '\n');
 		start = sb->len;
 	}
-	for (;;) {
-		size_t len = strcspn(line, "\n");
-
-		strbuf_addf(sb, "%*s%.*s",
-			    (int)(HELP_COLUMN - (sb->len - start)), "",
-			    (int)len, line);
-		if (!line[len])
-			break;
-		strbuf_addch(sb, '\n');
-		start = sb->len;
-		line += len + 1;
-	}
-	add_default(sb, o);
-	strbuf_addch(sb, '\n');
+	strbuf_addstr(&text, o->help);
+	add_default(&text, o);
+	add_wrapped(sb, start, text.buf);
+	strbuf_release(&text);
 }
 
 static void

@@ -52,7 +52,7 @@ struct opt {
 	enum opt_kind kind;
 	void *value;
 	const char *arg;  /* placeholder in --help, "FILE" */
-	const char *help; /* one line, or more with \n */
+	const char *help; /* wrapped in --help, and at \n */
 	double min, max;  /* OPT_INT, OPT_REAL; both 0: any */
 };
 

@@ -39,13 +39,13 @@ struct partition_options { /* NULL: not given */
 	{"strategy", 0, OPT_STRING, &(qo).strategy, "NAME",                    \
 	 "gl (default), gl-constrained, gtp, mtp, dp, sp, mop" more, 0, 0},    \
 	{"order", 0, OPT_STRING, &(qo).order, "HOW",                           \
-	 "gtp, sp: hand out whole groups as they come, fifo (default),\n"      \
+	 "gtp, sp: hand out whole groups as they come, fifo (default), "       \
 	 "or by falling size, lpt", 0, 0},                                     \
 	{"capacity", 0, OPT_STRING, &(qo).capacity, "HOW",                     \
-	 "gl: rows of a worker: exact (default), an even share, or\n"          \
+	 "gl: rows of a worker: exact (default), an even share, or "           \
 	 "paper, at least the largest group", 0, 0},                           \
 	{"isolate", 0, OPT_STRING, &(qo).isolate, "WHAT",                      \
-	 "gl, gl-constrained, mop: none (default), or group, one pack of\n"    \
+	 "gl, gl-constrained, mop: none (default), or group, one pack of "     \
 	 "a group at a time", 0, 0},                                           \
 	{"group-rows", 0, OPT_INT, &(qo).group_rows, "N",                      \
 	 "gl: a group counts for so many rows besides its own", 0,             \

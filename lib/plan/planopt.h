@@ -49,7 +49,7 @@ struct plan_options {
 /* clang-format off */
 #define PLAN_OPTIONS_TABLE(po)                                                 \
 	{"learner", 0, OPT_STRING, &(po).learner, "NAME",                      \
-	 "logistic, linear, poisson, huber, quantile, svm, softmax, mlp\n"     \
+	 "logistic, linear, poisson, huber, quantile, svm, softmax, mlp "      \
 	 "(required)",                                                         \
 	 0, 0},                                                                \
 	{"param", 0, OPT_LIST, &(po).param, "NAME=VALUES",                     \
@@ -57,15 +57,16 @@ struct plan_options {
 	 "V1,V2,... | log:LO:HI | lin:LO:HI | int:LO:HI", 0, 0},               \
 	{"search", 0, OPT_STRING, &(po).search, "HOW",                         \
 	 "grid[:POINTS], POINTS values of each range (5), or\n"                \
-	 "random:N, N draws; or halving:N[:ETA],\n"                             \
-	 "halving:grid[:POINTS[:ETA]], the best one in ETA (3) go on", 0, 0},  \
+	 "random:N, N draws; or\n"                                             \
+	 "halving:N[:ETA], halving:grid[:POINTS[:ETA]], "                      \
+	 "the best one in ETA (3) go on", 0, 0},                               \
 	{"seed", 0, OPT_INT, &(po).seed, "S",                                  \
 	 "seed of all randomness", 0, PLAN_SEED_MAX},                          \
 	{"epochs", 0, OPT_INT, &(po).epochs, "H",                              \
 	 "at most so many epochs (default: the learner's)",                    \
 	 1, PLAN_EPOCHS_MAX},                                                  \
 	{"patience", 0, OPT_INT, &(po).patience, "N",                          \
-	 "end a config when its hold-out value has not been better\n"          \
+	 "end a config when its hold-out value has not been better "           \
 	 "for N epochs; the model is that of its best epoch",                  \
 	 1, PLAN_EPOCHS_MAX},                                                  \
 	{"pack-width", 0, OPT_INT, &(po).pack_width, "N",                      \
@@ -75,16 +76,16 @@ struct plan_options {
 	 "a group of fewer training rows falls back",                          \
 	 1, PLAN_MIN_ROWS_MAX},                                                \
 	{"shuffle", 0, OPT_STRING, &(po).shuffle, "METHOD",                    \
-	 "order of rows under solver=sgd, adam: corgipile (default),\n"        \
+	 "order of rows under solver=sgd, adam: corgipile (default), "         \
 	 "none, once, epoch, window, mrs, block", 0, 0},                       \
 	{"buffer", 0, OPT_STRING, &(po).buffer, "SIZE",                        \
-	 "rows shuffled together, as a share (10%) of a worker's\n"            \
+	 "rows shuffled together, as a share (10%) of a worker's "             \
 	 "rows of a group or in bytes (default: 512M)", 0, 0},                 \
 	{"dp-batch", 0, OPT_STRING, &(po).dp_batch, "HOW",                     \
-	 "strategy dp: batch=B is of all workers together (global,\n"          \
+	 "strategy dp: batch=B is of all workers together (global, "           \
 	 "default) or of each (local)", 0, 0},                                 \
 	{"profile", 0, OPT_STRING, &(po).profile, "FILE",                      \
-	 "what work costs, measured by kp-plan --pilot\n"                      \
+	 "what work costs, measured by kp-plan --pilot "                       \
 	 "(default: an ordinary machine)", 0, 0}
 /* clang-format on */
 
