@@ -352,7 +352,8 @@ select_from_run(const char *run)
 	    results_open(&r, &o, &err) < 0)
 		die(&err);
 	lb = (struct leaderboard){r.schema, r.plan.space.learner,
-				  r.plan.space.config, r.plan.space.nconfig};
+				  r.plan.space.config, r.plan.space.nconfig,
+				  r.by};
 	/* The bundle first: a reader of the table may leave early. */
 	if (output && results_write_bundle(&r, output, &err) < 0)
 		die(&err);
@@ -384,7 +385,8 @@ print_bundle(const char *path)
 	if (!b)
 		die(&err);
 	h = bundle_header_of(b);
-	lb = (struct leaderboard){h->schema, h->learner, h->config, h->nconfig};
+	lb = (struct leaderboard){h->schema, h->learner, h->config, h->nconfig,
+				  h->by};
 	if (show)
 		show_of_bundle(&lb, b);
 	else

@@ -73,6 +73,9 @@ column() {
 	fails 2 "kp-select: --by: auc means nothing for this task" \
 	    kp-select --by auc lin
 	equal "$(kp-select -q lin | head -n 1 | cut -f8-)" \
+	    $'rmse\tmae\tr2'
+	# A deviance means little of other learners than poisson.
+	equal "$(kp-select -q --by deviance lin | head -n 1 | cut -f8-)" \
 	    $'rmse\tmae\tr2\tdeviance'
 }
 

@@ -8,14 +8,24 @@
 
 /* --- TSV --- */
 
+/* A deviance is of learners of counts, and of others where it was asked for. */
+static bool
+has_column(const struct leaderboard *lb, enum metric_kind k)
+{
+	enum task task = lb->schema->task;
+
+	if (k == METRIC_DEVIANCE && k != lb->by)
+		return k == learner_metric(lb->learner, task);
+	return learner_scores(lb->learner, k, task);
+}
+
 void
 leaderboard_tsv_header(const struct leaderboard *lb, struct strbuf *out)
 {
 	strbuf_addstr(out, "group\trows\tholdout_rows\tconfig\tstatus\treason"
 			   "\tlevel");
 	for (int k = 0; k < METRIC_COUNT; k++)
-		if (learner_scores(lb->learner, (enum metric_kind)k,
-				   lb->schema->task))
+		if (has_column(lb, (enum metric_kind)k))
 			strbuf_addf(out, "\t%s",
 				    metric_name((enum metric_kind)k));
 	strbuf_addch(out, '\n');
@@ -81,8 +91,7 @@ leaderboard_tsv(const struct leaderboard *lb, const void *key, size_t key_bytes,
 		    group_status_name((enum group_status)e->status), e->reason,
 		    level_name(e));
 	for (int k = 0; k < METRIC_COUNT; k++)
-		if (learner_scores(lb->learner, (enum metric_kind)k,
-				   lb->schema->task))
+		if (has_column(lb, (enum metric_kind)k))
 			strbuf_addf(out, "\t%s",
 				    jout_real_text(e->metric[k], number));
 	strbuf_addch(out, '\n');

@@ -15,6 +15,7 @@ struct leaderboard {
 	const struct learner *learner;
 	const struct config *config; /* [nconfig] */
 	size_t nconfig;
+	enum metric_kind by; /* selected by it */
 };
 
 void leaderboard_tsv_header(const struct leaderboard *lb, struct strbuf *out);

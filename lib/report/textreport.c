@@ -19,7 +19,7 @@ board_of(const struct results *r)
 {
 	return (struct leaderboard){r->schema, r->plan.space.learner,
 				    r->plan.space.config,
-				    r->plan.space.nconfig};
+				    r->plan.space.nconfig, r->by};
 }
 
 /* --- groups --- */
