@@ -199,23 +199,41 @@ drop_equal(struct space *s)
 	free(again);
 }
 
+/* "l2=0.01" */
+static void
+add_setting(const struct space *s, const struct space_dim *d,
+	    const struct config *c, struct strbuf *sb)
+{
+	const struct learner_param *p = spacedim_param(s, d);
+	double v = c->value[d->param];
+	char number[32];
+
+	strbuf_addf(sb, "%s=%s", p->name,
+		    p->kind == PARAM_CHOICE ? p->choice[(size_t)v]
+					    : jout_real_text(v, number));
+}
+
+/* An error names what was given of the config, not its defaults. */
 static int
 check_configs(const struct space *s, struct error *err)
 {
 	struct strbuf text = STRBUF_INIT;
-	struct jout j;
-	int ret = 0;
 
-	for (size_t i = 0; i < s->nconfig && ret == 0; i++) {
-		ret = s->learner->check_config(&s->config[i], err);
-		if (ret == 0)
+	for (size_t i = 0; i < s->nconfig; i++) {
+		const struct config *c = &s->config[i];
+
+		if (s->learner->check_config(c, err) == 0)
 			continue;
-		jout_begin(&j, &text, 0);
-		learner_config_json(s->learner, &s->config[i], &j);
-		error_context(err, "config %s", text.buf);
+		for (size_t k = 0; k < s->ndim; k++) {
+			strbuf_addstr(&text, k ? "," : "config ");
+			add_setting(s, &s->dim[k], c, &text);
+		}
+		if (text.len)
+			error_context(err, "%s", text.buf);
+		strbuf_release(&text);
+		return -1;
 	}
-	strbuf_release(&text);
-	return ret;
+	return 0;
 }
 
 int
