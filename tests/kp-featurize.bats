@@ -124,11 +124,11 @@ manifest() {
 	} >t.csv
 	run kp-featurize -o data --label y --categorical code t.csv
 	equal "$status" 0
-	[[ $output == *" x "*"600 values (12 of 600 not numbers: see --numeric, --bad-number)"* ]]
-	equal "$(grep -c 'not numbers' <<<"$output")" 1
+	[[ $output == *" x "*"600 values (12 of 600 are not numbers: see --numeric, --bad-number)"* ]]
+	equal "$(grep -c 'are not numbers' <<<"$output")" 1
 	run kp-featurize -o most --label y --drop code \
 		--missing "$(echo ,none{1..12} | tr ' ' ,)" t.csv
-	[[ $output != *"not numbers"* ]]
+	[[ $output != *"are not numbers"* ]]
 }
 
 @test "a bad number may count as missing" {
@@ -376,6 +376,15 @@ manifest() {
 	[ -z "$stderr" ]
 	run kp-featurize --version
 	[ "$output" = "kp-featurize (kp) 0.1.0" ]
+}
+
+@test "no line of --help is wider than 80 columns, of any command" {
+	local bin
+	for bin in "$KP_BIN"/kp-*; do
+		"$bin" --help >help
+		awk -v p="${bin##*/}" 'length($0) > 80 { print p ": " $0; n++ }
+			END { exit n > 0 }' help
+	done
 }
 
 @test "--help to a full disk fails" {
@@ -696,9 +705,9 @@ summary() {
 @test "a few words among the numbers of a label are told" {
 	{ echo y,x; for i in {1..40}; do echo "$i.5,$i"; done
 	    echo '?!,3'; } >t.csv
-	[[ $(summary --label y) == *'label     y: 41 classes (1 not numbers, "?!": see --task, --bad-number)'$'\n'* ]]
+	[[ $(summary --label y) == *'label     y: 41 classes (1 is not a number, "?!": see --task, --bad-number)'$'\n'* ]]
 	echo n.d.,4 >>t.csv
-	[[ $(summary --label y) == *': 42 classes (2 not numbers, such as '*': see --task, --bad-number)'$'\n'* ]]
+	[[ $(summary --label y) == *': 42 classes (2 are not numbers, such as '*': see --task, --bad-number)'$'\n'* ]]
 	[[ $(summary --label y --task regression --bad-number missing) == *'label     y: regression'* ]]
 	text 'y,x\na,1\nb,2\n3,3\n4,4\n'
 	[[ $(summary --label y) == *': 4 classes'$'\n'* ]]
@@ -799,6 +808,20 @@ summary() {
 	[ "$status" -eq 3 ]
 	[[ $stderr == "kp-featurize: t.svm:2:"* ]]
 	[ ! -e d ]
+}
+
+@test "long names widen their column of the summary, up to 40" {
+	local long=scheduled_departure_time_zone
+	{ echo "y,x,$long"; for i in {1..50}; do echo "$i,$i,v$i"; done; } >t.csv
+	run kp-featurize -o data --label y --hash-bits "$long=8" t.csv
+	[ "$status" -eq 0 ]
+	[[ $output == *"  features  x                             float32 "* ]]
+	[[ $output == *"            $long category"* ]]
+	[[ $output == *"  hashes    $long 8 bits: "* ]]
+	sed -i "1s/.*/y,x,$long$long/" t.csv
+	run kp-featurize -o wide --label y t.csv
+	[[ $output == *"  features  x                                        float32 "* ]]
+	[[ $output == *"            ${long}scheduled_d... category"* ]]
 }
 
 @test "collisions are told under --hash-bits" {

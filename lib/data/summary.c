@@ -6,7 +6,8 @@
 #include "base/utf8.h"
 #include "data/number.h"
 
-#define NAME_MAX_SHOWN 24
+#define NAME_WIDTH_MIN 24
+#define NAME_WIDTH_MAX 40
 #define COLUMNS_SHOWN 60
 
 /* 3000000 as 3,000,000 */
@@ -90,9 +91,9 @@ add_stray_words(const struct schema *s, struct strbuf *sb)
 	}
 	if (words == 0 || words > s->nclass / 10)
 		return;
-	strbuf_addf(sb,
-		    " (%zu not numbers, %s\"%s\": see --task, --bad-number)",
-		    words, words > 1 ? "such as " : "",
+	strbuf_addf(sb, " (%zu %s, %s\"%s\": see --task, --bad-number)", words,
+		    words > 1 ? "are not numbers" : "is not a number",
+		    words > 1 ? "such as " : "",
 		    utf8_quote(first, strlen(first), text));
 }
 
@@ -150,6 +151,22 @@ add_split(const struct schema *s, const struct featurize_report *r,
 	strbuf_addch(sb, '\n');
 }
 
+/* Of the column of names: of the longest that is shown, within bounds. */
+static int
+name_width(const struct schema *s)
+{
+	size_t width = NAME_WIDTH_MIN;
+	char text[UTF8_QUOTE_SIZE];
+
+	for (size_t i = 0; i < s->nfeature && i < COLUMNS_SHOWN; i++) {
+		const char *name = s->feature[i].name;
+		size_t n = strlen(utf8_quote(name, strlen(name), text));
+
+		width = n > width ? n : width;
+	}
+	return width < NAME_WIDTH_MAX ? (int)width : NAME_WIDTH_MAX;
+}
+
 /* What else a category might be. */
 static void
 add_hints(const struct featurize_report *r, size_t i, uint32_t column,
@@ -166,8 +183,9 @@ add_hints(const struct featurize_report *r, size_t i, uint32_t column,
 		add_count(sb, r->texts[i]);
 		strbuf_addstr(sb, " of ");
 		add_count(sb, r->values[i]);
-		strbuf_addstr(sb, " not numbers: see --numeric, "
-				  "--bad-number)");
+		strbuf_addstr(sb, r->texts[i] == 1 ? " is not a number"
+						   : " are not numbers");
+		strbuf_addstr(sb, ": see --numeric, --bad-number)");
 	}
 }
 
@@ -181,7 +199,7 @@ add_feature(const struct schema *s, const struct featurize_report *r, size_t i,
 	char text[UTF8_QUOTE_SIZE];
 
 	begin_line(sb, i == 0 ? "features" : "");
-	strbuf_addf(sb, "%-*s %-8s %6.2f %% missing", NAME_MAX_SHOWN,
+	strbuf_addf(sb, "%-*s %-8s %6.2f %% missing", name_width(s),
 		    utf8_quote(f->name, strlen(f->name), text), kind[f->kind],
 		    percent(r->missing[i], r->totals.rows));
 	if (f->offset)
@@ -248,7 +266,7 @@ add_hashes(const struct schema *s, const struct featurize_report *r, size_t i,
 	char text[UTF8_QUOTE_SIZE];
 
 	begin_line(sb, first ? "hashes" : "");
-	strbuf_addf(sb, "%-*s %u bit%s: ", NAME_MAX_SHOWN,
+	strbuf_addf(sb, "%-*s %u bit%s: ", name_width(s),
 		    utf8_quote(name, strlen(name), text), bits,
 		    bits == 1 ? "" : "s");
 	add_count(sb, t->values);
@@ -273,7 +291,7 @@ add_limits(const struct schema *s, const struct featurize_report *r, size_t i,
 	char text[UTF8_QUOTE_SIZE];
 
 	begin_line(sb, first ? "limits" : "");
-	strbuf_addf(sb, "%-*s ", NAME_MAX_SHOWN,
+	strbuf_addf(sb, "%-*s ", name_width(s),
 		    utf8_quote(name, strlen(name), text));
 	add_count(sb, t->kept);
 	strbuf_addstr(sb, " of ");
