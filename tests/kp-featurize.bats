@@ -810,6 +810,32 @@ summary() {
 	[ ! -e d ]
 }
 
+@test "a part of a date is dropped by its name" {
+	text 'y,d,d.hour\n1,2024-02-03,1\n2,2024-03-05,7\n3,2024-03-06,2\n'
+	kp-featurize -q -o data --label y --datetime d --drop d.day,d.month t.csv
+	equal "$(jq -c '[.schema.features[].name]' data/manifest.json)" \
+	    '["d.weekday","d.hour","d.hour"]'
+	# A column of the name comes first.
+	kp-featurize -q -o two --label y --datetime d --drop d.hour t.csv
+	equal "$(jq -c '[.schema.features[].name]' two/manifest.json)" \
+	    '["d.month","d.weekday","d.hour","d.day"]'
+	fails 3 'kp-featurize: --drop: no column "d.minute" in t.csv' \
+	    kp-featurize -q -o no --label y --datetime d --drop d.minute t.csv
+	fails 3 'kp-featurize: --drop: no column "d.day" in t.csv' \
+	    kp-featurize -q -o no --label y --drop d.day t.csv
+	# What was learnt from it is predicted from whole rows.
+	kp-train -q -p 1 --learner linear --min-rows 1 -o run data
+	kp-select -q -o m.kpm run
+	equal "$(kp-predict -q -m m.kpm --only-predictions t.csv | wc -l)" 4
+	# Nothing is left of a date without its parts.
+	cut -d, -f1,2 t.csv | sed 's/$/,4/; 1s/4$/x/' >u.csv
+	kp-featurize -q -o none --label y --datetime d \
+	    --drop d.day,d.month --drop d.weekday,d.hour u.csv
+	equal "$(jq -c '[.schema.features[].name]' none/manifest.json)" '["x"]'
+	kp-featurize -q -o as --schema none u.csv
+	cmp none/manifest.json as/manifest.json
+}
+
 @test "long names widen their column of the summary, up to 40" {
 	local long=scheduled_departure_time_zone
 	{ echo "y,x,$long"; for i in {1..50}; do echo "$i,$i,v$i"; done; } >t.csv

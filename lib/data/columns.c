@@ -59,6 +59,16 @@ struct naming {
 	struct error *err;
 };
 
+/* What a date gives, by the ends of the features' names. */
+static const struct {
+	const char *suffix;
+	enum datetime_part part;
+} date_part[] = {{".month", DT_MONTH},
+		 {".weekday", DT_WEEKDAY},
+		 {".hour", DT_HOUR},
+		 {".day", DT_DAY}};
+#define NDATE_PART (sizeof(date_part) / sizeof(*date_part))
+
 static int
 find_name(const struct naming *m, const char *name, size_t len)
 {
@@ -114,12 +124,33 @@ claim(struct naming *m, enum claim by, int column)
 	return column;
 }
 
+/* Whether "date.day" is a part of a date, which then gives no feature. */
+static bool
+drop_part(struct naming *m, const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	int column = dot ? find_name(m, name, (size_t)(dot - name)) : -1;
+
+	if (column < 0 || !(m->claims[column] & BIT(DATETIME)))
+		return false;
+	for (size_t i = 0; i < NDATE_PART; i++) {
+		if (strcmp(dot, date_part[i].suffix) != 0)
+			continue;
+		m->s->column[column].parts_dropped |= UINT32_C(1)
+						      << date_part[i].part;
+		return true;
+	}
+	return false;
+}
+
 /* The column of one name, -1 on error. */
 static int
 claim_name(struct naming *m, enum claim by, const char *name)
 {
 	int column = find_name(m, name, strlen(name));
 
+	if (column < 0 && by == DROP && drop_part(m, name))
+		return 0;
 	return column < 0 ? no_column(m, by, name) : claim(m, by, column);
 }
 
@@ -224,10 +255,10 @@ claim_all(struct naming *m, const struct featurize_columns *c)
 			return -1;
 	}
 	if (claim_group(m, &c->group_by) < 0 || claim_list(m, ID, &c->id) < 0 ||
-	    claim_list(m, DROP, &c->drop) < 0 ||
 	    claim_list(m, NUMERIC, &c->numeric) < 0 ||
 	    claim_list(m, CATEGORICAL, &c->categorical) < 0 ||
-	    claim_datetime(m, &c->datetime) < 0)
+	    claim_datetime(m, &c->datetime) < 0 ||
+	    claim_list(m, DROP, &c->drop) < 0)
 		return -1;
 	return is_all(&c->float64) ? 0 : claim_list(m, FLOAT64, &c->float64);
 }
@@ -401,10 +432,11 @@ columns_features(struct schema *s)
 			add_feature(s, c, "", DT_NONE);
 			continue;
 		}
-		add_feature(s, c, ".month", DT_MONTH);
-		add_feature(s, c, ".weekday", DT_WEEKDAY);
-		add_feature(s, c, ".hour", DT_HOUR);
-		add_feature(s, c, ".day", DT_DAY);
+		for (size_t i = 0; i < NDATE_PART; i++)
+			if (!(s->column[c].parts_dropped >> date_part[i].part &
+			      1))
+				add_feature(s, c, date_part[i].suffix,
+					    date_part[i].part);
 	}
 }
 

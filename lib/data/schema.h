@@ -51,6 +51,8 @@ struct schema_column {
 	enum column_type type;	     /* of features; label, time too */
 	const char *datetime_format; /* NULL: ISO 8601 */
 	bool f64;		     /* numeric kept as float64 */
+	uint32_t parts_dropped;	     /* bits of enum datetime_part; not stored:
+					what features there are tells it */
 };
 
 enum feature_kind {
