@@ -153,8 +153,9 @@ layers:
 
 lint:
 	$(if $(wildcard man/*),mandoc -Tlint -W warning $(wildcard man/*))
-	@! command -v shellcheck >/dev/null || shellcheck -x \
-	    .ci/run .ci/deps tests/run tests/fuzz/run tests/*helper.bash \
+	@! command -v man >/dev/null || tests/manwide man/*
+	@! command -v shellcheck >/dev/null || shellcheck -x .ci/run .ci/deps \
+	    tests/run tests/manwide tests/fuzz/run tests/*helper.bash \
 	    $(wildcard tests/bench/*.sh examples/*/*.sh)
 
 install: all
