@@ -49,19 +49,29 @@ check_single(const struct pack *p, struct lane *l, struct loss_bounds max)
 	return fits;
 }
 
+/* A NaN may have been passed over by a maximum, never by a sum. */
+static bool
+is_finite(const struct pack *p, size_t lane, const struct partial *t)
+{
+	double intercept = t->g[glm_view_intercept(p->view) * t->width + lane];
+
+	return isfinite(intercept) && isfinite(t->sum[lane]) &&
+	       t->residual_max[lane] <= POW2_MAX &&
+	       t->loss_max[lane] <= POW2_MAX;
+}
+
 /* What follows from a lane's maxima: false if its sums are of no use. */
 static bool
 check_bounds(struct pack *p, size_t lane, const struct partial *t)
 {
 	struct lane *l = p->lane[lane];
 	struct loss_bounds max = {t->residual_max[lane], t->loss_max[lane]};
-	double intercept = t->g[glm_view_intercept(p->view) * t->width + lane];
 
 	if (glm_lane_is_single(l))
 		return check_single(p, l, max);
-	/* A NaN may have been passed over by a maximum, never by a sum. */
-	if (!isfinite(intercept) || !isfinite(t->sum[lane]) ||
-	    !(max.residual <= POW2_MAX) || !(max.loss <= POW2_MAX)) {
+	if (!is_finite(p, lane, t)) {
+		if (l->run.solver) /* a step too far */
+			return true;
 		batch_lane_end(&l->run, LANE_DIVERGED,
 			       p->kind == LOSS_POISSON && isinf(max.loss) &&
 				       isfinite(t->sum[lane])
@@ -116,12 +126,14 @@ penalty(const struct pack *p, const struct lane *l, const double *x)
 	return batch_penalty(v[GLM_L1], v[GLM_L2], x, p->view->d);
 }
 
-/* Feeds an evaluation on a valid grid to the solver. */
+/* Feeds an evaluation on a valid grid to the solver; no numbers, if the sums
+ * are none. */
 static void
 feed(struct pack *p, size_t lane, const struct partial *t, double *scratch)
 {
 	struct lane *l = p->lane[lane];
-	double total = p->facts->weight_sum;
+	bool finite = glm_lane_is_single(l) || is_finite(p, lane, t);
+	double total = finite ? p->facts->weight_sum : NAN;
 
 	l->run.loss = l->run.objective = NAN;
 	if (!l->run.solver && glm_starts_known(p))
@@ -326,7 +338,10 @@ glm_pack_update(struct pack *p, const struct partial *t,
 		if (!batch_lane_steps(&l->run, p->facts->weight_sum) ||
 		    l->way == WAY_WIDE || (is_settling(p, i) && !l->wants_loss))
 			continue;
-		unit = loss_curvature_unit(p->kind, p->facts, l->bound);
+		/* Those of single_kernel.h come complete. */
+		unit = glm_lane_is_single(l)
+			   ? 1
+			   : loss_curvature_unit(p->kind, p->facts, l->bound);
 		if (check_bounds(p, i, t) && !moves_start(p, i, t)) {
 			feed(p, i, t, scratch);
 			take_curvature(p, l, &t->lane[i], unit);

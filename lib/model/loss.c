@@ -139,7 +139,9 @@ loss_curvature_unit(enum loss k, const struct group_facts *f,
 		return 8;
 	if (k == LOSS_POISSON)
 		return 4 * pow2_above(bound.residual + f->label_max_abs);
-	return k == LOSS_LOGISTIC ? 1 : 4;
+	if (k == LOSS_LOGISTIC) /* less than the residual */
+		return bound.residual < 0.25 ? 4 * bound.residual : 1;
+	return 4;
 }
 
 double
@@ -150,7 +152,7 @@ loss_row_curvature(enum loss k, double unit, double delta, double label,
 
 	switch (k) {
 	case LOSS_LOGISTIC:
-		return mean * (1 - mean);
+		return fmin(mean * (1 - mean) / unit, 0.25);
 	case LOSS_SQUARED_HINGE:
 		if (label > 0 ? mean < SIGMOID_1 : 1 - mean < SIGMOID_1)
 			return 0.25;

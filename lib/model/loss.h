@@ -63,7 +63,7 @@ bool loss_bounds_loose(enum loss k, struct loss_bounds bound,
 /* The curvature that a row gives to a preconditioner, as a share, at most 1/4,
  * of a unit, a power of two: d^2 loss/dz^2, but of huber that of the parabola
  * that touches the loss from above, of squared hinge never quite 0, and of
- * poisson no more than `bound`, of the residual, says.  mean: the row's. */
+ * logistic and poisson no more than `bound`, of the residual, says.  mean: the row's. */
 double loss_curvature_unit(enum loss k, const struct group_facts *f,
 			   struct loss_bounds bound);
 double loss_row_curvature(enum loss k, double unit, double delta, double label,

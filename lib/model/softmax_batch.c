@@ -468,12 +468,20 @@ penalty(const struct pack *p, const struct config *c, const double *x)
 			     (size_t)p->view->d * p->shape.nclass);
 }
 
-/* Feeds an evaluation on a valid grid to the solver. */
+/* A NaN may have been passed over by a maximum, never by a sum. */
+static bool
+is_finite(const struct partial *t, size_t lane)
+{
+	return isfinite(t->sum[lane]) && t->loss_max[lane] <= POW2_MAX;
+}
+
+/* Feeds an evaluation on a valid grid to the solver; no numbers, if the sums
+ * are none. */
 static void
 feed(struct pack *p, size_t lane, const struct partial *t, double *x)
 {
 	struct batch_lane *l = &p->lane[lane]->run;
-	double total = p->facts->weight_sum;
+	double total = is_finite(t, lane) ? p->facts->weight_sum : NAN;
 
 	gather(p, lane, p->w, x);
 	if (!l->solver)
@@ -498,8 +506,9 @@ check_bound(struct pack *p, size_t lane, const struct partial *t)
 	struct lane *l = p->lane[lane];
 	double max = t->loss_max[lane];
 
-	/* A NaN may have been passed over by a maximum, never by a sum. */
-	if (!isfinite(t->sum[lane]) || !(max <= POW2_MAX)) {
+	if (!is_finite(t, lane)) {
+		if (l->run.solver) /* a step too far */
+			return true;
 		batch_lane_end(&l->run, LANE_DIVERGED, REASON_NOT_FINITE);
 		return false;
 	}

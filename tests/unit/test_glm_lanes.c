@@ -127,6 +127,36 @@ precise_state(void)
 	toy_release(&t);
 }
 
+/* Curvatures are soon far below those at the start. */
+static void
+separable_few(void)
+{
+	struct toy_random o = narrow;
+
+	o.nrow = 30;
+	o.weighted = false;
+	for (o.seed = 1; o.seed <= 300; o.seed++) {
+		struct toy t;
+		struct job j;
+
+		o.nvalue = 1 + o.seed % 7;
+		toy_random(&t, &o);
+		for (uint32_t r = 0; r < o.nrow; r++)
+			t.block.label[r] =
+			    t.block.column[2].f32[r] +
+				(double)(t.block.column[0].code[r] % 3) >
+			    0.5;
+		toy_refresh(&t);
+		job_init(&j, "logistic", &t, 1);
+		job_set_all(&j, "l2", 0);
+		job_set_all(&j, "tolerance", 1e-4);
+		job_run(&j);
+		CHECK_INT(j.report[0].status, LANE_CONVERGED);
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
 int
 main(void)
 {
@@ -138,5 +168,7 @@ main(void)
 	check_run("nor do they to lanes that begin anew in double precision",
 		  precise_lanes);
 	check_run("nor does a state of theirs", precise_state);
+	check_run("groups of few rows that are separable converge",
+		  separable_few);
 	return check_done();
 }
