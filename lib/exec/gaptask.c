@@ -133,6 +133,7 @@ gaptask_new(const struct plan *plan, struct held *held, uint32_t pack_number,
 				 .facts = &held->facts,
 				 .n = n,
 				 .epochs = plan->epochs,
+				 .watched = plan_watches(plan),
 				 .seed = plan->space.seed};
 	bool whole =
 	    held->shard.end - held->shard.first == facts_rows(&held->facts);

@@ -127,6 +127,9 @@ void glm_precise_accumulate(const struct pack *p, const struct rows *r,
 void glm_truncated_new(struct pack *p);
 /* Lanes have been from[0 .. n). */
 void glm_truncated_repack(struct pack *p, const size_t *from);
+/* The point with their part of it, [d + 2][width]; NULL: there are none.  The
+ * caller frees. */
+double *glm_truncated_point(const struct pack *p);
 void glm_truncated_accumulate(const struct pack *p, const struct rows *r,
 			      struct partial *t);
 /* Feeds them all; then lane's status, and what it has come to if it has ended.

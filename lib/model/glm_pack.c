@@ -63,7 +63,8 @@ glm_pack_new(const struct pack_spec *spec, enum loss kind)
 		prepare_single(p);
 	for (size_t i = 0; i < p->n; i++)
 		glm_lane_new(p, i, spec->config[i]);
-	if (kind == LOSS_LOGISTIC)
+	/* Of truncated Newton few epochs are steps. */
+	if (kind == LOSS_LOGISTIC && !spec->watched)
 		glm_truncated_new(p);
 	p->wants_moments = glm_pack_count(p, WAY_WIDE) < p->n;
 	return p;
@@ -171,8 +172,12 @@ glm_pack_evaluate(const struct pack *p, const struct rows *r,
 		  struct metric *const *metric)
 {
 	struct glm_weights w = glm_weights_of(p);
+	double *point = glm_truncated_point(p);
 
+	if (point)
+		w.w = point;
 	glm_evaluate(&w, r, metric);
+	free(point);
 }
 
 /* --- bytes of a lane --- */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/mem.h"
 #include "model/glm.h"
 #include "model/glm_view.h"
@@ -13,6 +14,14 @@ is_wide(const struct pack *p)
 	const struct gram_map *m = gram_map(p->gram);
 
 	return p->single && p->view->d >= 2 * (m->nfield + m->ncore);
+}
+
+static bool
+is_eligible(const struct lane *l)
+{
+	const double *v = l->config->value;
+
+	return v[GLM_SOLVER] == GLM_AUTO && !(v[GLM_L1] > 0);
 }
 
 void
@@ -28,7 +37,7 @@ glm_truncated_new(struct pack *p)
 		const double *v = l->config->value;
 		size_t at = glm_view_intercept(p->view) * p->width + i;
 
-		if (v[GLM_SOLVER] != GLM_AUTO || v[GLM_L1] > 0)
+		if (!is_eligible(l))
 			continue;
 		some = true;
 		l->way = WAY_WIDE;
@@ -46,16 +55,38 @@ glm_truncated_new(struct pack *p)
 		p->wide = truncated_new(p->view, p->width, lane, p->n);
 }
 
-/* As of a new pack of these lanes: partials of both have one shape. */
+/* As of a new pack of these lanes: partials and points have one shape, whoever
+ * knows by now which lanes are in double precision. */
 void
 glm_truncated_repack(struct pack *p, const size_t *from)
 {
-	if (glm_pack_count(p, WAY_WIDE) > 0) {
+	bool some = false;
+
+	for (size_t i = 0; i < p->n; i++)
+		some |= is_eligible(p->lane[i]);
+	if (some) {
 		truncated_repack(p->wide, from, p->n, p->width);
 		return;
 	}
 	truncated_free(p->wide);
 	p->wide = NULL;
+}
+
+double *
+glm_truncated_point(const struct pack *p)
+{
+	size_t n = ((size_t)p->view->d + 2) * p->width;
+	double *w;
+
+	if (glm_pack_count(p, WAY_WIDE) == 0)
+		return NULL;
+	w = xaligned(n, sizeof *w);
+	memcpy(w, p->w, n * sizeof *w);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->lane[i]->way == WAY_WIDE &&
+		    truncated_status(p->wide, i) == TRUNCATED_RUNNING)
+			truncated_point(p->wide, i, w + i, p->width);
+	return w;
 }
 
 void

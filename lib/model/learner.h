@@ -112,6 +112,7 @@ struct pack_spec {
 	const struct config *config[PACK_LANES_MAX]; /* [n], outlive it */
 	size_t n;
 	uint32_t epochs; /* cap on passes that count */
+	bool watched;	 /* hold-out values of epochs decide when lanes end */
 	uint64_t seed;
 	uint32_t
 	    times; /* Sequential: a step is of so many batches, 0: of one */

@@ -579,6 +579,13 @@ truncated_stop(struct truncated *t, size_t i)
 }
 
 void
+truncated_point(const struct truncated *t, size_t i, double *x, size_t stride)
+{
+	for (size_t j = 0; j < t->a.n; j++)
+		x[j * stride] = (double)t->a.point[j * 2 * t->a.width + i];
+}
+
+void
 truncated_accepted(const struct truncated *t, size_t i, double *x)
 {
 	size_t w = t->a.width;

@@ -81,6 +81,9 @@ void truncated_settle(struct truncated *t, size_t i, bool now);
 void truncated_drop(struct truncated *t, size_t i);
 /* Ends with the accepted point, once its loss is known. */
 void truncated_stop(struct truncated *t, size_t i);
+/* Where the next pass is: x[j * stride], j < n. */
+void truncated_point(const struct truncated *t, size_t i, double *x,
+		     size_t stride);
 /* The accepted point, as doubles: [n]. */
 void truncated_accepted(const struct truncated *t, size_t i, double *x);
 double truncated_loss(const struct truncated *t, size_t i);
