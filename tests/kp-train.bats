@@ -405,14 +405,16 @@ many_csv() {
 
 @test "the summary says why groups failed, of several reasons the commonest" {
 	awk 'BEGIN {
-		print "g,x,y"
-		for (g = 0; g < 6; g++)
+		print "g,x,o,y"
+		for (g = 0; g < 6; g++) {
+			e = g == 5 ? "e139" : ""
 			for (i = 0; i < 40; i++)
-				print "g" g "," i % 7 (g == 5 ? "e37" : "") \
-				    "," i % 5 - (g < 3) (g == 5 ? "e139" : "")
+				print "g" g "," i % 7 "," i % 2 e "," \
+				    i % 5 - (g < 3) e
+		}
 	}' >counts.csv
-	kp-featurize -q --label y --task regression --group-by g counts.csv \
-	    -o counts
+	kp-featurize -q --label y --task regression --offset o --group-by g \
+	    counts.csv -o counts
 	kp-train -p 2 -o half --learner poisson counts 2>err || equal $? 4
 	grep '^kp-train: 6 groups: 2 trained, 0 fallback, 4 failed (3: a label is below 0); 6 models in ' err
 	kp-train -p 2 -o half --learner poisson counts 2>err || equal $? 4

@@ -136,6 +136,7 @@ glm_lane_solver(const struct pack *p, const struct lane *l, const double *x)
 		.gtol = tolerance,
 		.ftol = BATCH_FTOL_PER_TOLERANCE * tolerance,
 		.dtol = DTOL_PER_SQUARE * tolerance * tolerance,
+		.least = loss_is_of_classes(p->kind) ? BATCH_LEAST : 0,
 		.preconditioned = true,
 		.single = glm_lane_is_single(l),
 		.newton = is_newton(p, l)},

@@ -26,6 +26,15 @@ wants_curvature(const struct lane *l)
 	return l->wants_curvature && !glm_lane_is_single(l);
 }
 
+/* A lane's margins to those where 1 - mean does not cancel: curvatures of
+ * logistic loss are alike on both sides. */
+static void
+fold_margins(double *z, size_t width, size_t lane, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		z[k * width + lane] = -fabs(z[k * width + lane]);
+}
+
 /* Moments of the rows weighted by the curvature at each lane's point, for the
  * lanes that want them. */
 static void
@@ -48,6 +57,8 @@ add_curvature(const struct pack *p, const struct rows *r, struct partial *t)
 
 			if (!wants_curvature(l))
 				continue;
+			if (p->kind == LOSS_LOGISTIC)
+				fold_margins(z, p->width, i, n);
 			glm_lane_means(&w, z, i, n, mean);
 			for (size_t k = 0; k < n; k++)
 				mean[k] = loss_row_curvature(

@@ -43,6 +43,7 @@ struct lbfgs {
 	double size;		/* |pg| */
 	double loss, objective; /* NAN: not known at x */
 	double level;		/* the last objective that was known */
+	double least;		/* o.least of the objective at the start */
 	double fall[FALLS]; /* objectives of the last accepted, newest first */
 	uint32_t nfall;
 	struct search search;
@@ -392,7 +393,9 @@ set_trial(struct lbfgs *s, double t)
 static bool
 promises_much(const struct lbfgs *s)
 {
-	return s->o.dtol > 0 && -s->search.slope0 > s->o.dtol * fabs(s->level);
+	double level = fmax(fabs(s->level), s->least);
+
+	return s->o.dtol > 0 && -s->search.slope0 > s->o.dtol * level;
 }
 
 static void search_along(struct lbfgs *s);
@@ -519,8 +522,11 @@ accept(struct lbfgs *s, double f, double objective)
 	s->objective = objective;
 	pseudo_gradient(s);
 	s->size = norm(s, s->pg);
-	if (s->phase == PHASE_START)
+	if (s->phase == PHASE_START) {
 		s->stop = s->o.gtol * s->size;
+		s->least =
+		    isfinite(objective) ? s->o.least * fabs(objective) : 0;
+	}
 	if (s->size == 0 || (s->size <= s->stop && !(s->o.dtol > 0)))
 		finish(s, LBFGS_CONVERGED);
 	else if (flat)
@@ -691,8 +697,9 @@ lbfgs_put(const struct lbfgs *s, struct strbuf *sb)
 	put_u32(sb, q->tries);
 	put_f64s(sb,
 		 (double[]){s->stop, s->loss, s->objective, q->t, q->lo, q->hi,
-			    q->slope0, q->slope_lo, q->slope_hi, s->level},
-		 10);
+			    q->slope0, q->slope_lo, q->slope_hi, s->level,
+			    s->least},
+		 11);
 	put_f64s(sb, s->fall, FALLS);
 	put_f64s(sb, s->x, n);
 	put_f64s(sb, s->g, n);
@@ -712,7 +719,7 @@ lbfgs_get(struct lbfgs *s, struct cursor *c)
 {
 	struct search *q = &s->search;
 	size_t n = s->o.n;
-	double v[10];
+	double v[11];
 
 	s->status = get_u8(c);
 	s->phase = get_u8(c);
@@ -725,11 +732,12 @@ lbfgs_get(struct lbfgs *s, struct cursor *c)
 	    s->ending > LBFGS_STOPPED || s->npair > LBFGS_HISTORY ||
 	    s->nfall > FALLS || cursor_left(c) / sizeof(double) < 4 * n)
 		return -1;
-	get_f64s(c, v, 10);
+	get_f64s(c, v, 11);
 	s->stop = v[0];
 	s->loss = v[1];
 	s->objective = v[2];
 	s->level = v[9];
+	s->least = v[10];
 	*q = (struct search){.t = v[3],
 			     .lo = v[4],
 			     .hi = v[5],

@@ -31,12 +31,14 @@
 #define LBFGS_HISTORY 10
 
 struct lbfgs_options {
-	size_t n;	     /* variables */
-	size_t nfree;	     /* the last nfree are unpenalised */
-	double l1, l2;	     /* >= 0 */
-	double gtol; /* stop: |pg| <= gtol * |pg| at start, */
-	double dtol; /* and, unless 0, twice what a step by H promises to win
-			is at most dtol of the objective */
+	size_t n;      /* variables */
+	size_t nfree;  /* the last nfree are unpenalised */
+	double l1, l2; /* >= 0 */
+	double gtol;   /* stop: |pg| <= gtol * |pg| at start, */
+	double dtol;   /* and, unless 0, twice what a step by H promises to win
+			  is at most dtol of the objective, which counts as no
+			  less than `least` of that at the start */
+	double least;
 	double ftol; /* stop: objective fell by less than ftol relative over
 			the last 3 accepted steps */
 	bool preconditioned; /* the caller solves, see lbfgs_solve_for() */

@@ -35,6 +35,13 @@ enum loss {
 	LOSS_COUNT
 };
 
+/* Whether labels are classes, and the loss of a row may be 0. */
+static inline bool
+loss_is_of_classes(enum loss k)
+{
+	return k == LOSS_LOGISTIC || k == LOSS_HINGE || k == LOSS_SQUARED_HINGE;
+}
+
 #define LOSS_POISSON_Z_MAX 300.0
 
 /* Powers of two above |d loss/dz| and |loss| of any training row. */
@@ -63,7 +70,8 @@ bool loss_bounds_loose(enum loss k, struct loss_bounds bound,
 /* The curvature that a row gives to a preconditioner, as a share, at most 1/4,
  * of a unit, a power of two: d^2 loss/dz^2, but of huber that of the parabola
  * that touches the loss from above, of squared hinge never quite 0, and of
- * logistic and poisson no more than `bound`, of the residual, says.  mean: the row's. */
+ * logistic and poisson no more than `bound`, of the residual, says.  mean: the
+ * row's. */
 double loss_curvature_unit(enum loss k, const struct group_facts *f,
 			   struct loss_bounds bound);
 double loss_row_curvature(enum loss k, double unit, double delta, double label,

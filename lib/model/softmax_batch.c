@@ -255,6 +255,7 @@ new_solver(const struct pack *p, const struct config *config, const double *x)
 		.ftol = BATCH_FTOL_PER_TOLERANCE * v[SOFTMAX_TOLERANCE],
 		.dtol = DTOL_PER_SQUARE * v[SOFTMAX_TOLERANCE] *
 			v[SOFTMAX_TOLERANCE],
+		.least = BATCH_LEAST,
 		.preconditioned = true},
 	    x);
 }

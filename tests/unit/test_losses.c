@@ -538,6 +538,37 @@ separable(void)
 	}
 }
 
+/* Two columns that are all but the same, without a penalty. */
+static void
+nearly_collinear(void)
+{
+	for (size_t k = 0; k < CASES; k++) {
+		struct toy t;
+		struct job j;
+		double least;
+
+		if (cases[k].kind != LOSS_SQUARED &&
+		    cases[k].kind != LOSS_HUBER)
+			continue;
+		case_toy(&t, &cases[k], plain);
+		for (uint32_t r = 0; r < plain.nrow; r++)
+			t.block.column[3].f64[r] =
+			    (double)t.block.column[2].f32[r] +
+			    1e-6 * rng_unit(7, r, 0, 0);
+		memset(t.block.column[3].missing, 0, (plain.nrow + 7) / 8);
+		toy_refresh(&t);
+		case_job(&j, &cases[k], &t, 1);
+		job_set(&j, 0, "l2", 0);
+		job_set(&j, 0, "tolerance", 1e-4);
+		job_run(&j);
+		CHECK_INT(j.report[0].status, LANE_CONVERGED);
+		least = least_of(&j, &cases[k]);
+		CHECK(j.report[0].objective <= least + 1e-6 * fabs(least));
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
 /* Columns constant, the same twice, and all missing; then one huge value. */
 static void
 degenerate(void)
@@ -630,6 +661,8 @@ main(void)
 	check_run("what is predicted was scored", predictions);
 	check_run("optima are those of the oracles", oracles);
 	check_run("separable data end with finite weights", separable);
+	check_run("columns that are nearly the same reach it",
+		  nearly_collinear);
 	check_run("degenerate columns and huge values reach the optimum",
 		  degenerate);
 	check_run("huge labels end with finite weights and a reason",
