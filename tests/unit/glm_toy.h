@@ -255,6 +255,33 @@ struct toy_random {
 	int wide;
 };
 
+/* Sums of plain doubles of these depend on the order of the rows. */
+static inline struct toy_random
+toy_adversarial(enum task task)
+{
+	return (struct toy_random){.task = task,
+				   .nrow = 701,
+				   .seed = 5,
+				   .weighted = true,
+				   .sparse = true,
+				   .nvalue = 40,
+				   .wide = 30};
+}
+
+/* What passes in single precision take, over several of their batches. */
+static inline struct toy_random
+toy_moderate(void)
+{
+	return (struct toy_random){.task = TASK_BINARY,
+				   .nrow = 2701,
+				   .seed = 6,
+				   .weighted = true,
+				   .even = true,
+				   .sparse = true,
+				   .nvalue = 40,
+				   .wide = 1};
+}
+
 static inline double
 toy_number(const struct toy_random *o, uint32_t r, uint64_t c)
 {

@@ -9,23 +9,14 @@
 #include "model/single_kernel.h"
 #include "model/truncated_kernel.h"
 #include "sum_ways.h"
-#define SINGLE_LANES 1
 #include "base/fmath_single.h"
-
-/* What these passes take, over several batches. */
-static const struct toy_random moderate = {.task = TASK_BINARY,
-					   .nrow = 2701,
-					   .seed = 6,
-					   .weighted = true,
-					   .even = true,
-					   .sparse = true,
-					   .nvalue = 40,
-					   .wide = 1};
 
 static void
 start_single(struct job *j, struct toy *t)
 {
-	toy_random(t, &moderate);
+	struct toy_random o = toy_moderate();
+
+	toy_random(t, &o);
 	job_init(j, "logistic", t, 1);
 	job_set_all(j, "tolerance", 1e-4);
 	j->holders = HOLDERS_MAX;

@@ -9,13 +9,6 @@
 #include "model/softmax_batch_kernel.h"
 #include "sum_ways.h"
 
-/* Sums of plain doubles of these depend on their order. */
-static const struct toy_random adversarial = {.nrow = 701,
-					      .seed = 5,
-					      .weighted = true,
-					      .sparse = true,
-					      .nvalue = 40,
-					      .wide = 30};
 static double *
 grids_of(const struct job *j)
 {
@@ -46,7 +39,7 @@ static const struct glm_case glm_cases[] = {
 static void
 start_glm(struct job *j, struct toy *t, const struct glm_case *c)
 {
-	struct toy_random o = adversarial;
+	struct toy_random o = toy_adversarial(TASK_REGRESSION);
 
 	o.task = c->task;
 	if (c->kind == LOSS_POISSON) /* exp() would only overflow */
@@ -252,7 +245,7 @@ static void
 start_softmax(struct job *j, struct toy *t)
 {
 	enum { CLASSES = sizeof class_name / sizeof *class_name };
-	struct toy_random o = adversarial;
+	struct toy_random o = toy_adversarial(TASK_REGRESSION);
 	struct group_facts *f = &t->facts;
 
 	o.task = TASK_REGRESSION;

@@ -28,33 +28,6 @@ job_single(struct job *j)
 		j->config[i].value[GLM_TOLERANCE] = 1e-4;
 }
 
-/* Data on which sums in plain doubles depend on the order of the rows. */
-static struct toy_random
-adversarial(enum task task)
-{
-	return (struct toy_random){.task = task,
-				   .nrow = 701,
-				   .seed = 5,
-				   .weighted = true,
-				   .sparse = true,
-				   .nvalue = 40,
-				   .wide = 30};
-}
-
-/* Data that the passes in single precision take. */
-static struct toy_random
-moderate(void)
-{
-	return (struct toy_random){.task = TASK_BINARY,
-				   .nrow = 2701,
-				   .seed = 6,
-				   .weighted = true,
-				   .even = true,
-				   .sparse = true,
-				   .nvalue = 40,
-				   .wide = 1};
-}
-
 static void
 set_isa(const char *isa)
 {
@@ -90,7 +63,7 @@ sum_rows(const struct job *j, const struct rows *r, const double *w,
 static void
 plain_sums_depend_on_cuts(void)
 {
-	struct toy_random o = adversarial(TASK_REGRESSION);
+	struct toy_random o = toy_adversarial(TASK_REGRESSION);
 	struct job j;
 	struct toy t;
 	size_t slots, differ = 0;
@@ -164,7 +137,7 @@ cuts_do_not_matter(const struct toy_random *o, bool single)
 static void
 cuts_logistic(void)
 {
-	struct toy_random o = adversarial(TASK_BINARY);
+	struct toy_random o = toy_adversarial(TASK_BINARY);
 
 	cuts_do_not_matter(&o, false);
 }
@@ -172,7 +145,7 @@ cuts_logistic(void)
 static void
 cuts_single(void)
 {
-	struct toy_random o = moderate();
+	struct toy_random o = toy_moderate();
 
 	cuts_do_not_matter(&o, true);
 }
@@ -180,7 +153,7 @@ cuts_single(void)
 static void
 cuts_linear(void)
 {
-	struct toy_random o = adversarial(TASK_REGRESSION);
+	struct toy_random o = toy_adversarial(TASK_REGRESSION);
 
 	cuts_do_not_matter(&o, false);
 }
@@ -188,7 +161,7 @@ cuts_linear(void)
 static void
 merging_is_accumulating(void)
 {
-	struct toy_random o = adversarial(TASK_BINARY);
+	struct toy_random o = toy_adversarial(TASK_BINARY);
 	struct strbuf x = STRBUF_INIT, y = STRBUF_INIT;
 	struct partial *whole;
 	struct job j;
@@ -250,10 +223,10 @@ width_does_not_matter_to(const struct toy_random *o, bool single)
 static void
 width_does_not_matter(void)
 {
-	struct toy_random o = adversarial(TASK_BINARY);
+	struct toy_random o = toy_adversarial(TASK_BINARY);
 
 	width_does_not_matter_to(&o, false);
-	o = moderate();
+	o = toy_moderate();
 	width_does_not_matter_to(&o, true);
 }
 
@@ -296,10 +269,10 @@ isa_does_not_matter_to(const struct toy_random *o, bool single)
 static void
 isa_does_not_matter(void)
 {
-	struct toy_random o = adversarial(TASK_BINARY);
+	struct toy_random o = toy_adversarial(TASK_BINARY);
 
 	isa_does_not_matter_to(&o, false);
-	o = moderate();
+	o = toy_moderate();
 	isa_does_not_matter_to(&o, true);
 }
 
@@ -493,7 +466,7 @@ epochs_cap(void)
 static void
 state_goes_on(void)
 {
-	struct toy_random o = adversarial(TASK_BINARY);
+	struct toy_random o = toy_adversarial(TASK_BINARY);
 	struct job j;
 	struct toy t;
 
@@ -509,7 +482,7 @@ static void
 single_state_goes_on(void)
 {
 	for (uint32_t nvalue = 3; nvalue <= 3000; nvalue *= 10) {
-		struct toy_random o = moderate();
+		struct toy_random o = toy_moderate();
 		struct job j;
 		struct toy t;
 
@@ -528,7 +501,7 @@ static void
 repack_keeps_the_rest(void)
 {
 	static const bool keep[5] = {false, true, false, true, true};
-	struct toy_random o = adversarial(TASK_BINARY);
+	struct toy_random o = toy_adversarial(TASK_BINARY);
 	struct job a, b;
 	struct toy t;
 

@@ -6,30 +6,17 @@
 #include "batch_job.h"
 #include "model/glm_core.h"
 
-/* More features than second moments are kept of. */
-static const struct toy_random wide = {.task = TASK_BINARY,
-				       .nrow = 1701,
-				       .seed = 8,
-				       .weighted = true,
-				       .even = true,
-				       .sparse = true,
-				       .nindex = 1500,
-				       .nvalue = 20,
-				       .wide = 1};
-static const struct toy_random narrow = {.task = TASK_BINARY,
-					 .nrow = 1701,
-					 .seed = 9,
-					 .weighted = true,
-					 .even = true,
-					 .sparse = true,
-					 .nvalue = 20,
-					 .wide = 1};
-
-/* One in five lanes is of another solver. */
+/* More features than second moments are kept of; one in five lanes is of
+ * another solver. */
 static void
 wide_job(struct job *j, struct toy *t, size_t n)
 {
-	toy_random(t, &wide);
+	struct toy_random o = toy_moderate();
+
+	o.nrow = 1701;
+	o.nindex = 1500;
+	o.nvalue = 20;
+	toy_random(t, &o);
 	job_init(j, "logistic", t, n);
 	job_set_all(j, "tolerance", 1e-4);
 }
@@ -38,8 +25,12 @@ wide_job(struct job *j, struct toy *t, size_t n)
 static void
 separable_job(struct job *j, struct toy *t, size_t n)
 {
-	toy_random(t, &narrow);
-	for (uint32_t r = 0; r < narrow.nrow; r++)
+	struct toy_random o = toy_moderate();
+
+	o.nrow = 1701;
+	o.nvalue = 20;
+	toy_random(t, &o);
+	for (uint32_t r = 0; r < o.nrow; r++)
 		t->block.label[r] = t->block.column[2].f32[r] > 0;
 	toy_refresh(t);
 	job_init(j, "logistic", t, n);
@@ -131,7 +122,7 @@ precise_state(void)
 static void
 separable_few(void)
 {
-	struct toy_random o = narrow;
+	struct toy_random o = toy_moderate();
 
 	o.nrow = 30;
 	o.weighted = false;
