@@ -31,7 +31,7 @@ enum reason {
 /* Least ridge of a preconditioner, as a share of the curvature: dependent
  * features leave directions that only the penalties bound.  Under l1 the figure
  * is from trials on a9a. */
-#define BATCH_RIDGE_MIN 1e-12
+#define BATCH_RIDGE_MIN 1e-9
 #define BATCH_RIDGE_MIN_L1 1e-2
 /* lbfgs.h's `least` for losses of classes: where these can be separated nothing
  * but a penalty keeps the objective from falling for ever. */

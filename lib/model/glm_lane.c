@@ -6,17 +6,23 @@
 #include "model/glm.h"
 #include "model/glm_view.h"
 
-/* Epochs 10, 20, 40, ... take the curvature anew, if a lane lasts that long.
- * For one lane that costs about 12 passes of it over the rows, so with many
- * rows the first time is later.  Moments of more doubles than this are too
- * dear to carry for every lane. */
+/* Epochs 10, 20, 40, ... take the curvature anew, if a lane lasts that long; of
+ * logistic loss, whose second derivative it is, often from then on.  For one
+ * lane that costs about 12 passes of it over the rows, so with many rows the
+ * first time is later.  Moments of more doubles than this are too dear to carry
+ * for every lane. */
 #define REFRESH_EPOCH 10
 #define REFRESH_EPOCH_MANY 20
+#define REFRESH_EPOCH_HARD 40
+#define REFRESH_EVERY_HARD 5
 /* In single precision all lanes are done in the time of some 3 passes. */
 #define REFRESH_EVERY_SINGLE 3
 #define MANY_ROWS 4096
 #define REFRESH_SIZE_MAX (1u << 15)
 #define RIDGE_MIN_SINGLE 1e-6 /* see BATCH_RIDGE_MIN */
+/* Of labels that are numbers: no groups to be separated, where small ridges
+ * make long steps. */
+#define RIDGE_MIN_NUMBERS 1e-12
 /* What a step promises to win when the lane has converged, per square of the
  * tolerance: see lbfgs.h. */
 #define DTOL_PER_SQUARE 10
@@ -153,9 +159,10 @@ glm_lane_inverse(const struct pack *p, const struct lane *l)
 	curvature = loss_curvature(p->kind, l->start);
 	if (l->moments && gram_mass(p->gram, sums) > 0)
 		curvature = gram_mass(p->gram, sums) / weight;
-	floor = curvature * (value[GLM_L1] > 0	     ? BATCH_RIDGE_MIN_L1
-			     : glm_lane_is_single(l) ? RIDGE_MIN_SINGLE
-						     : BATCH_RIDGE_MIN);
+	floor = curvature * (value[GLM_L1] > 0		   ? BATCH_RIDGE_MIN_L1
+			     : glm_lane_is_single(l)	   ? RIDGE_MIN_SINGLE
+			     : loss_is_of_classes(p->kind) ? BATCH_RIDGE_MIN
+							   : RIDGE_MIN_NUMBERS);
 	return (struct precond_lane){
 	    .sums = sums,
 	    .scale = l->moments ? 1 / weight : curvature / weight,
@@ -180,6 +187,8 @@ glm_lane_refreshes(const struct pack *p, const struct lane *l)
 		return false;
 	if (glm_lane_is_single(l))
 		return e % REFRESH_EVERY_SINGLE == 0;
+	if (e > REFRESH_EPOCH_HARD && p->kind == LOSS_LOGISTIC)
+		return e % REFRESH_EVERY_HARD == 0;
 	while (e > first && e % 2 == 0)
 		e /= 2;
 	return e == first;

@@ -11,7 +11,7 @@
 /* Curvature of a row beyond the margin, as a share of that of one within: next
  * to nothing, for with more Newton's method creeps where few rows are within;
  * not 0, for a step may bring it back. */
-#define ROW_FLOOR 0x1p-20
+#define ROW_FLOOR 0x1p-26
 
 double
 pow2_above(double v)

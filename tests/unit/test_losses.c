@@ -538,6 +538,43 @@ separable(void)
 	}
 }
 
+/* Classes that can be separated, nearly, next to no penalty: hard, but not to
+ * be given up. */
+static void
+nearly_separable(void)
+{
+	for (size_t k = 0; k < 8 * CASES; k++) {
+		const struct loss_case *c = &cases[k / 8];
+		struct toy_random o = {.task = TASK_BINARY,
+				       .nrow = 400,
+				       .seed = 1 + k % 8,
+				       .weighted = true,
+				       .nvalue = 30};
+		struct toy t;
+		struct job j;
+		double least;
+
+		if (c->task != TASK_BINARY)
+			continue;
+		case_toy(&t, c, o);
+		for (uint32_t r = 0; r < o.nrow; r++)
+			t.block.label[r] =
+			    t.block.column[2].f32[r] +
+				0.1 * (t.block.column[0].code[r] % 5) >
+			    0.2 + 0.02 * (r % 5);
+		toy_refresh(&t);
+		case_job(&j, c, &t, 1);
+		job_set(&j, 0, "l2", k % 2 ? 1e-8 : 1e-10);
+		job_set(&j, 0, "tolerance", 1e-4);
+		job_run(&j);
+		CHECK_INT(j.report[0].status, LANE_CONVERGED);
+		least = least_of(&j, c);
+		CHECK(j.report[0].objective <= least * (1 + 1e-5));
+		job_end(&j);
+		toy_release(&t);
+	}
+}
+
 /* Two columns that are all but the same, without a penalty. */
 static void
 nearly_collinear(void)
@@ -661,6 +698,8 @@ main(void)
 	check_run("what is predicted was scored", predictions);
 	check_run("optima are those of the oracles", oracles);
 	check_run("separable data end with finite weights", separable);
+	check_run("classes that can nearly be separated are not given up",
+		  nearly_separable);
 	check_run("columns that are nearly the same reach it",
 		  nearly_collinear);
 	check_run("degenerate columns and huge values reach the optimum",
